@@ -59,6 +59,7 @@ import {
   openTokens,
   tokenSource,
 } from "./server/tokens.ts";
+import { connectMcpServers, judgeByServers, readMcpServers } from "./server/tools.ts";
 import { blameTwinsDir, findTwins, openTwins, warnOfSamples } from "./server/twins.ts";
 import { usage } from "./server/usage.ts";
 
@@ -114,7 +115,8 @@ async function backup({ settings, target }: CommandConfig<"backup">): Promise<vo
 async function check(settings: Settings): Promise<void> {
   const twinsDir = findTwins(settings, samples);
   warnOfSamples(settings, twinsDir, openLog(settings));
-  const { lines, passed } = await checkTwins(twinsDir).catch(blameTwinsDir(twinsDir));
+  const toolProblem = judgeByServers(await readMcpServers(settings));
+  const { lines, passed } = await checkTwins(twinsDir, { toolProblem }).catch(blameTwinsDir(twinsDir));
   process.stdout.write(`${lines.join("\n")}\n`);
   if (!passed) process.exitCode = 1;
 }
@@ -173,16 +175,18 @@ async function printTests({ settings, sub, url, twinId }: CommandConfig<"tests">
 async function talkLocally(settings: Settings, sub: string): Promise<ConnectedClient> {
   const log = openQuietLog(settings);
   await useProxies();
-  const engines = await createEngines(settings, log);
+  const { tools, toolProblem } = await connectMcpServers(settings, log, () => {});
+  const engines = await createEngines(settings, log, tools);
   const twinsDir = findTwins(settings, samples);
   warnOfSamples(settings, twinsDir, log);
-  const twins = await openTwins(twinsDir, engines, log);
+  const twins = await openTwins(twinsDir, engines, log, toolProblem);
   const { client, close } = await connectLocally(settings, { sub, log, twins, engines });
   return {
     client,
     async close() {
       await close();
       await twins.close();
+      await tools?.close();
     },
   };
 }
@@ -195,9 +199,16 @@ async function run(settings: Settings): Promise<void> {
   stopOnSignals(log, parts.close); // before anything is open: a signal may arrive in the meantime
 
   await useProxies();
-  const engines = await createEngines(settings, log);
+  let twinFiles: TwinFiles | undefined;
+  const connecting = connectMcpServers(settings, log, () => void twinFiles?.reload());
+  const { tools, toolProblem } = await parts.open("tools", connecting, async (opened) =>
+    opened.tools?.close(),
+  );
+  const engines = await createEngines(settings, log, tools);
   const twinsDir = findTwins(settings, samples);
-  const twins = await parts.open("twins", openTwins(twinsDir, engines, log), (files) => files.close());
+  const openingTwins = openTwins(twinsDir, engines, log, toolProblem);
+  const twins = await parts.open("twins", openingTwins, (files) => files.close());
+  twinFiles = twins;
   const opening = openStorage(settings, { log, signal: parts.closing });
   let backups: BackupRequests | undefined;
   const storage = await parts.open("storage", opening, async (opened) => {

@@ -8,6 +8,7 @@ import { createOpenAIEngine } from "../adapters/openai-models/mod.ts";
 import { probeModel } from "../adapters/openai-models/probe.ts";
 import type { Log } from "../core/base/log.ts";
 import { createEchoEngine, type TwinEngine } from "../core/twins/engine.ts";
+import type { ToolSource } from "../core/twins/tools.ts";
 import { createKnowledgeEngine } from "../knowledge/mod.ts";
 import { runtime } from "./process.ts";
 import { nameOf, type Settings } from "./settings.ts";
@@ -15,12 +16,14 @@ import { nameOf, type Settings } from "./settings.ts";
 /** Engines by the names that twin files use. */
 export type Engines = Readonly<Record<string, TwinEngine>>;
 
-/** Creates the engines: those that need no network always, `openai` if a model's address is set. */
-export async function createEngines(settings: Settings, log: Log): Promise<Engines> {
+/** Creates the engines: those that need no network always, `openai`, which may use tools, if a model's address is set. */
+export async function createEngines(settings: Settings, log: Log, tools?: ToolSource): Promise<Engines> {
   const { modelBaseUrl, modelApiKey, modelName, continueReplies } = settings;
   const offline = { knowledge: createKnowledgeEngine(), echo: createEchoEngine() };
   if (modelBaseUrl === undefined) {
-    const idle = (["modelApiKey", "modelName"] as const).filter((name) => settings[name] !== undefined);
+    const idle = (["modelApiKey", "modelName", "mcpServers"] as const).filter(
+      (name) => settings[name] !== undefined,
+    );
     const names = idle.map(nameOf).join(" and ");
     if (idle.length > 0)
       log("warn", `${names} ${idle.length > 1 ? "do" : "does"} nothing without MODEL_BASE_URL`);
@@ -39,6 +42,7 @@ export async function createEngines(settings: Settings, log: Log): Promise<Engin
     apiKey: modelApiKey,
     model: modelName,
     continueReplies,
+    tools,
     transport,
     log,
   });

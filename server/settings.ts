@@ -163,6 +163,13 @@ export const settings = {
     about: "how a model goes on with a reply after its process died: see docs/models.md",
     ...choice(continuationModes),
   }),
+  mcpServers: setting({
+    variable: "MCP_SERVERS",
+    about: "JSON file of the MCP servers whose tools twins may use: see docs/tools.md",
+    expected: `the path of a file, ${withoutWhiteSpace}`,
+    parse: asWritten,
+    accepts: isTrimmed,
+  }),
   corsOrigins: setting({
     variable: "CORS_ORIGINS",
     fallback: "",

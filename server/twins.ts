@@ -10,11 +10,18 @@ import { openTwinFiles, type TwinFiles } from "../adapters/twin-files/mod.ts";
 import type { Log } from "../core/base/log.ts";
 import type { Engines } from "./engines.ts";
 import { ConfigError, nameOf, type Settings } from "./settings.ts";
+import type { ToolProblem } from "./tools.ts";
 
 /** Opens a folder of twin files. Rejects with a one-line error if it cannot be used. */
-export async function openTwins(twinsDir: string, engines: Engines, log: Log): Promise<TwinFiles> {
+export async function openTwins(
+  twinsDir: string,
+  engines: Engines,
+  log: Log,
+  toolProblem: ToolProblem,
+): Promise<TwinFiles> {
   const defaultEngine = engines.openai ? "openai" : "knowledge";
-  return openTwinFiles(twinsDir, { defaultEngine, engines, log }).catch(blameTwinsDir(twinsDir));
+  const options = { defaultEngine, engines, log, toolProblem };
+  return openTwinFiles(twinsDir, options).catch(blameTwinsDir(twinsDir));
 }
 
 /** Explains a folder of twin files that cannot be read. */

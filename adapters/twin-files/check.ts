@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { createKnowledgeEngine, readInstructions } from "../../knowledge/mod.ts";
-import type { GoldenQuestion } from "./file.ts";
+import type { GoldenQuestion, TwinFileOptions } from "./file.ts";
 import { type FileState, readFolder, usualEngines } from "./folder.ts";
 
 /** The result of {@link checkTwins}. */
@@ -18,6 +18,9 @@ export interface Check {
   /** Whether there is no fault. */
   readonly passed: boolean;
 }
+
+/** Options of {@link checkTwins}. */
+export type CheckOptions = Pick<TwinFileOptions, "toolProblem">;
 
 /**
  * Checks the twin files of a folder, and asks the questions that they list as `tests`. No network is needed.
@@ -32,8 +35,9 @@ export interface Check {
  *
  * @throws if the folder cannot be read.
  */
-export async function checkTwins(folder: string): Promise<Check> {
-  const files = await readFolder(folder, new Map(), { defaultEngine: "knowledge", engines: usualEngines });
+export async function checkTwins(folder: string, { toolProblem }: CheckOptions = {}): Promise<Check> {
+  const options = { defaultEngine: "knowledge", engines: usualEngines, toolProblem };
+  const files = await readFolder(folder, new Map(), options);
   const engine = createKnowledgeEngine();
   const lines: string[] = [];
   let questions = 0;

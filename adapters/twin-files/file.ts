@@ -42,6 +42,8 @@ export interface TwinFileOptions {
   readonly defaultEngine: string;
   /** The engines that a file may name. */
   readonly engines: readonly string[];
+  /** What is wrong with a name under `tools`, as the end of a sentence. Undefined: nothing. Default: nothing ever is. */
+  readonly toolProblem?: ((name: string) => string | undefined) | undefined;
 }
 
 /** A twin file cannot be used. The message is one line that names the file, what is wrong and what is accepted. */
@@ -77,6 +79,11 @@ export function parseTwinFile(file: string, bytes: Uint8Array, options: TwinFile
   if (bytes.length > largestTwinFile) throw new TwinFileError(file, tooLarge);
   const { frontMatter, body, line } = splitFile(file, decode(file, bytes));
   const { values, lineOf } = readFrontMatter(file, frontMatter, options.engines);
+  for (const [at, tool] of (values.tools ?? []).entries()) {
+    const problem = options.toolProblem?.(tool);
+    if (problem === undefined) continue;
+    throw new TwinFileError(file, `tools must be known: ${problem}.`, { line: lineOf(["tools", at]) });
+  }
   if (values.name === undefined) throw new TwinFileError(file, "name is missing.");
   const twin = {
     id: values.id ?? idFromName(file),

@@ -8,7 +8,14 @@ import { clearTimeout, setTimeout } from "node:timers";
 import { type Clock, longestTimerMs } from "../../core/base/clock.ts";
 import { isJsonObject, isString } from "../../core/base/json.ts";
 import { type Log, noLog } from "../../core/base/log.ts";
-import { clockRule, logRule, optional, type RulesFor, requireOptions } from "../../core/base/rules.ts";
+import {
+  clockRule,
+  functionThat,
+  logRule,
+  optional,
+  type RulesFor,
+  requireOptions,
+} from "../../core/base/rules.ts";
 import type { Listing, Slice } from "../../core/store/store.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import { listTwins, type Twin, type TwinSource } from "../../core/twins/twins.ts";
@@ -16,7 +23,7 @@ import { occasions, readInstructions } from "../../knowledge/mod.ts";
 import { type FileState, type Folder, hasChanged, readFolder, usualEngines } from "./folder.ts";
 import { followFolder } from "./watch.ts";
 
-export { type Check, checkTwins } from "./check.ts";
+export { type Check, type CheckOptions, checkTwins } from "./check.ts";
 export { type GoldenQuestion, TwinFileError } from "./file.ts";
 
 /** Options of {@link openTwinFiles}. */
@@ -28,6 +35,11 @@ export interface TwinFilesOptions {
    * not among them is logged with a warning. Default: those three names, without warnings.
    */
   readonly engines?: Readonly<Record<string, TwinEngine>> | undefined;
+  /**
+   * What is wrong with a name under `tools`, as the end of a sentence, such as `problemOf` of `connectTools`. Undefined:
+   * nothing. Default: any name is accepted.
+   */
+  readonly toolProblem?: ((name: string) => string | undefined) | undefined;
   /** Receives changes, and files that cannot be used. Default: silence. */
   readonly log?: Log | undefined;
   /**
@@ -48,6 +60,7 @@ export interface TwinFiles extends TwinSource {
 const rules: RulesFor<TwinFilesOptions> = {
   defaultEngine: { expected: "an engine's name", accepts: (value) => isString(value) && value !== "" },
   engines: optional({ expected: "an object of engines by name", accepts: isJsonObject }),
+  toolProblem: optional(functionThat("takes a tool's name")),
   log: optional(logRule),
   clock: optional(clockRule),
 };
@@ -160,8 +173,9 @@ class FolderOfTwins {
   }
 
   #read(): Promise<Folder> {
-    const { defaultEngine } = this.#options;
-    return readFolder(this.#folder, this.#files, { defaultEngine, engines: this.#engineNames });
+    const { defaultEngine, toolProblem } = this.#options;
+    const options = { defaultEngine, engines: this.#engineNames, toolProblem };
+    return readFolder(this.#folder, this.#files, options);
   }
 
   #take(found: Folder): void {

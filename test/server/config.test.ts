@@ -42,6 +42,7 @@ describe("settings", () => {
       modelApiKey: undefined,
       modelName: undefined,
       continueReplies: "never",
+      mcpServers: undefined,
       corsOrigins: [],
       metricsPort: undefined,
       readOnlyPerHour: 200,

@@ -162,6 +162,10 @@ export class ConversationView {
     switch (event.type) {
       case "progress":
         if (event.progress.stage === "accepted") running.messageId = String(event.progress.messageId);
+        if (event.progress.stage === "tool") {
+          const { callId, name, state } = event.progress;
+          shown.tool(String(callId), String(name), String(state));
+        }
         if (event.progress.stage === "continued") shown.content = shown.content.slice(0, event.id);
         break;
       case "delta":

@@ -19,6 +19,8 @@ export class ReplyElement {
   readonly #text = h("div", { class: "text" });
   readonly #notes = h("footer", { class: "notes" });
   readonly #markdown = new MarkdownView(this.#text);
+  /** The tools that were called, by the calls' ids. */
+  readonly #calls = new Map<string, HTMLElement>();
   #content = "";
   #isRendered = true;
 
@@ -46,11 +48,21 @@ export class ReplyElement {
     this.element.setAttribute("aria-busy", String(running));
   }
 
+  /** Shows that a tool is called, and how that has ended. */
+  tool(callId: string, name: string, state: string): void {
+    const note = this.#calls.get(callId) ?? h("span");
+    this.#calls.set(callId, note);
+    note.className = state === "failed" ? "warn" : "source";
+    note.textContent = state === "called" ? `${name} …` : state === "failed" ? `${name} failed` : name;
+    this.#notes.append(note);
+  }
+
   /** Shows how it ended, and what it was made of. */
   end({ content, status, error, sources }: Message): void {
     this.isRunning = false;
     this.content = content;
-    const notes = sources?.map(({ heading }) => h("span", { class: "source" }, heading)) ?? [];
+    const notes = [...this.#calls.values()];
+    for (const { heading } of sources ?? []) notes.push(h("span", { class: "source" }, heading));
     if (status === "cancelled") notes.unshift(h("span", { class: "warn" }, "Cancelled"));
     if (error) notes.unshift(h("span", { class: "warn" }, `${error.code}: ${error.message}`));
     this.#notes.replaceChildren(...notes);
