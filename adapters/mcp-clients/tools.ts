@@ -118,7 +118,7 @@ async function begin(asked: Question, call: Call, context: HandlerContext): Prom
       conversation === undefined ? undefined : await findConversation(context, reach, conversation);
     if (conversation !== undefined && known?.twinId !== twin.id) conversationNotFound();
     const once = claim && { ...claim, path: `/mcp#${twin.id}` }; // a key makes one conversation
-    const conversationId = known?.id ?? (await createConversation(context, reach, twin.id, once));
+    const conversationId = known?.id ?? (await createConversation(context, reach, twin.id, { claim: once }));
     const sent = await replies.send({
       ...{ ...reach, conversationId, twin, content, claim },
       ...{ keyId: key?.id, limits, requestId, traceparent: fields.traceparent ?? undefined },

@@ -7,7 +7,7 @@
 import { createConversation, findConversation } from "../../core/api/lookup.ts";
 import type { CallerReach, HandlerContext } from "../../core/http/route.ts";
 import type { Send } from "../../core/replies/replies.ts";
-import type { IdempotencyClaim, MessageRecord } from "../../core/store/records.ts";
+import type { MessageRecord } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { conversationNotFound } from "../../core/wire/errors.ts";
@@ -21,39 +21,18 @@ export function readConversationName(name: string | null | undefined, header: st
   return refuseParam(header, "must be 1 to 128 characters, or be left out");
 }
 
-/** Claims that are to last: no date is later. */
-const forever = 8_640_000_000_000_000;
-
 /** Where a message goes: into a conversation, at its end or after one of its replies. */
 export type Place = Pick<Send, "conversationId" | "after">;
 
-/**
- * The conversation with a twin that a client calls by this name, made when it is first named. The name is a claim on it.
- * If the conversation has been deleted, the next claim begins a new one.
- */
+/** The conversation with a twin that a client calls by this name, made when it is first named, or was deleted since. */
 export async function findNamed(
   context: HandlerContext,
   reach: Reach,
   twin: Twin,
   name: string,
 ): Promise<Place> {
-  let number = 0;
-  for (;;) {
-    const claim = nameClaim(reach, twin, `${number} ${name}`, context.clock.now());
-    const made = await context.store.findClaim(claim);
-    if (made) {
-      const found = await context.replies.findConversation(reach, made.resourceId);
-      if (found) return { conversationId: found.id };
-      number++;
-    } else {
-      return { conversationId: await createConversation(context, reach, twin.id, claim) };
-    }
-  }
-}
-
-function nameClaim({ owner, endUser }: Reach, { id }: Twin, key: string, now: number): IdempotencyClaim {
-  const path = `/v1/chat/completions/${id}`;
-  return { owner, endUser: endUser ?? null, path, key, fingerprint: "", createdAt: now, expiresAt: forever };
+  const known = await context.store.getConversation(reach, { twinId: twin.id, name });
+  return { conversationId: known?.id ?? (await createConversation(context, reach, twin.id, { name })) };
 }
 
 /** Where a message goes into a conversation, which must be one with this twin. `param` names it. */

@@ -38,13 +38,13 @@ export function keyFromRow(row: SqlRow): ApiKeyRecord {
 }
 
 export const conversationColumns =
-  "owner, id, twin_id, end_user, title, reply_id, log_length, path, last_message_id, last_message_at, created_at, updated_at";
+  "owner, id, twin_id, end_user, title, name, reply_id, log_length, path, last_message_id, last_message_at, created_at, updated_at";
 
 export function conversationToRow(conversation: ConversationRecord): SqlValue[] {
-  const { owner, id, twinId, endUser, title, replyId, logLength, lastMessageId } = conversation;
+  const { owner, id, twinId, endUser, title, name, replyId, logLength, lastMessageId } = conversation;
   const { lastMessageAt, createdAt, updatedAt } = conversation;
   const messages = [logLength, null, lastMessageId, lastMessageAt];
-  return [owner, id, twinId, endUser, title, replyId, ...messages, createdAt, updatedAt];
+  return [owner, id, twinId, endUser, title, name, replyId, ...messages, createdAt, updatedAt];
 }
 
 export function conversationFromRow(row: SqlRow): ConversationRecord {
@@ -54,6 +54,7 @@ export function conversationFromRow(row: SqlRow): ConversationRecord {
     twinId: String(row.twin_id),
     endUser: textOrNull(row.end_user),
     title: textOrNull(row.title),
+    name: textOrNull(row.name),
     replyId: textOrNull(row.reply_id),
     messageCount: lengthOf(pathFromRow(row), Number(row.log_length)),
     logLength: Number(row.log_length),

@@ -184,6 +184,7 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       twin_id ${text} NOT NULL,
       end_user ${text},
       title ${text},
+      name ${text},
       reply_id ${text},
       log_length BIGINT NOT NULL,
       path ${text},
@@ -195,6 +196,8 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
     )`,
     "CREATE INDEX conversations_by_age ON conversations (owner, created_at, id)",
     "CREATE INDEX conversations_by_twin ON conversations (owner, twin_id, created_at, id)",
+    `CREATE UNIQUE INDEX conversations_by_name ON conversations (owner, twin_id, COALESCE(end_user, ''), name)
+      WHERE name IS NOT NULL`,
     // One end user's are few among the owner's, and a list of them must not read the others.
     `CREATE INDEX conversations_by_end_user ON conversations (owner, end_user, created_at, id)
       WHERE end_user IS NOT NULL`,

@@ -15,7 +15,14 @@ import type {
   IdempotencyClaim,
   MadeClaim,
 } from "../../core/store/records.ts";
-import type { ConversationChange, ConversationSlice, Reach, Slice, Store } from "../../core/store/store.ts";
+import type {
+  ConversationChange,
+  ConversationSlice,
+  NamedConversation,
+  Reach,
+  Slice,
+  Store,
+} from "../../core/store/store.ts";
 import { claimAndRun, claimMethods, dropClaimsOn } from "./claims.ts";
 import { clientTokenMethods, keepClientToken } from "./client-tokens.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
@@ -124,7 +131,7 @@ type ConversationMethods = Pick<
 
 function conversationMethods(driver: SqlDriver): ConversationMethods {
   return {
-    getConversation: (reach, id) => getConversation(driver, reach, id),
+    getConversation: (reach, which) => getConversation(driver, reach, which),
 
     createConversation: (conversation, claim, clientToken) =>
       createConversation(driver, conversation, claim, clientToken),
@@ -150,23 +157,40 @@ async function createConversation(
   const statements = [
     ...(clientToken === undefined ? [] : [keepClientToken(clientToken)]),
     {
-      sql: `INSERT INTO conversations (${conversationColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+      sql: `INSERT INTO conversations (${conversationColumns})
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        ON CONFLICT (owner, twin_id, COALESCE(end_user, ''), name) WHERE name IS NOT NULL DO NOTHING`,
       params: conversationToRow(conversation),
+      expect: 1,
     },
     addToTotal(owner, listName()),
     addToTotal(owner, listName(twinId)),
   ];
   if (claim) return claimAndRun(driver, claim, id, statements);
-  return (await driver.batch(statements)).committed ? undefined : "token_ended";
+  for (;;) {
+    const result = await driver.batch(statements);
+    if (result.committed) return undefined;
+    if (result.failed === 0 && clientToken !== undefined) return "token_ended";
+    const reach = { owner, endUser: conversation.endUser ?? undefined };
+    const namesake = await getConversation(driver, reach, { twinId, name: conversation.name ?? "" });
+    if (namesake) return { fingerprint: "", resourceId: namesake.id };
+    // The one in the way has been deleted in the meantime: try again.
+  }
 }
 
 async function getConversation(
   driver: SqlDriver,
   { owner, endUser }: Reach,
-  id: string,
+  which: string | NamedConversation,
 ): Promise<ConversationRecord | undefined> {
-  const sql = `SELECT ${conversationColumns} FROM conversations WHERE ${isFound}`;
-  const [row] = await driver.all(sql, [owner, id, endUser ?? null]);
+  const [condition, params] =
+    typeof which === "string"
+      ? [isFound, [owner, which, endUser ?? null]]
+      : [isNamed, [owner, which.twinId, endUser ?? "", which.name]];
+  const [row] = await driver.all(
+    `SELECT ${conversationColumns} FROM conversations WHERE ${condition}`,
+    params,
+  );
   return row && conversationFromRow(row);
 }
 
@@ -236,6 +260,7 @@ async function deleteConversation(
 }
 
 /** A conversation is the one with the owner `$1` and the id `$2`, and one of the end user `$3`, if that is not null. */
+const isNamed = "owner = $1 AND twin_id = $2 AND COALESCE(end_user, '') = $3 AND name = $4";
 const isFound = "owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)";
 
 function conversationList({ owner, endUser }: Reach, slice: ConversationSlice): List {

@@ -65,14 +65,17 @@ export async function findConversation(
   return found && (!reach.twinIds || reach.twinIds.includes(found.twinId)) ? found : undefined;
 }
 
-/** A new conversation's id; or, if the claim was made meanwhile, that of the conversation that it made. */
+/** A new conversation's id; or, if the claim was made or the name was taken meanwhile, that of the conversation. */
 export async function createConversation(
   { store, clock, newId }: HandlerContext,
   { owner, endUser, clientToken }: Reach,
   twinId: string,
-  claim?: IdempotencyClaim,
+  {
+    claim,
+    name = null,
+  }: { readonly claim?: IdempotencyClaim | undefined; readonly name?: string | null } = {},
 ): Promise<string> {
-  const named = { id: newId("conv"), owner, twinId, endUser: endUser ?? null, title: null };
+  const named = { id: newId("conv"), owner, twinId, endUser: endUser ?? null, title: null, name };
   const made = await store.createConversation(newConversation(named, clock.now()), claim, clientToken);
   if (made === "token_ended") throw invalidApiKey();
   return made?.resourceId ?? named.id;

@@ -72,6 +72,8 @@ export interface OwnerRecords {
   readonly conversationsByAge: ConversationEntry[];
   readonly conversationsByTwin: Map<string, ConversationEntry[]>;
   readonly conversationsByEndUser: Map<string, ConversationEntry[]>;
+  /** Those that have a name, by {@link nameOf}. */
+  readonly conversationsByName: Map<string, ConversationEntry>;
 }
 
 /** Everything in a memory store. */
@@ -117,6 +119,14 @@ export function findConversation(
   return entry && isWithin(reach, entry) ? entry : undefined;
 }
 
+/** A conversation's name among its owner's. */
+export function nameOf(
+  endUser: string | null | undefined,
+  { twinId, name }: { readonly twinId: string; readonly name: string | null },
+): string {
+  return JSON.stringify([twinId, endUser ?? null, name]);
+}
+
 /** A message within reach, in any conversation. */
 export function findMessage({ owners }: MemoryRecords, reach: Reach, id: string): MessageEntry | undefined {
   const entry = owners.get(reach.owner)?.messages.get(id);
@@ -136,6 +146,7 @@ function newOwnerRecords(): OwnerRecords {
     conversationsByAge: [],
     conversationsByTwin: new Map(),
     conversationsByEndUser: new Map(),
+    conversationsByName: new Map(),
   };
 }
 

@@ -17,6 +17,7 @@ import {
   keepClaim,
   type MemoryRecords,
   madeBefore,
+  nameOf,
   newestFirst,
   newRecords,
   recordsOf,
@@ -105,9 +106,13 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
       const made = madeBefore(records, claim);
       if (made) return made;
       if (clientToken !== undefined && !records.clientTokens.has(clientToken)) return "token_ended";
+      const owned = recordsOf(records, conversation.owner);
+      const name = nameOf(conversation.endUser, conversation);
+      const namesake = owned.conversationsByName.get(name);
+      if (namesake) return { fingerprint: "", resourceId: namesake.record.id };
       keepClaim(records, claim, conversation.id);
       const entry: ConversationEntry = { record: conversation, messages: [], path: null, branches: [] };
-      const owned = recordsOf(records, conversation.owner);
+      if (conversation.name !== null) owned.conversationsByName.set(name, entry);
       owned.conversations.set(conversation.id, entry);
       insertByAge(owned.conversationsByAge, entry);
       addToList(owned.conversationsByTwin, conversation.twinId, entry);
@@ -115,8 +120,10 @@ function conversationMethods(records: MemoryRecords): ConversationMethods {
       return undefined;
     },
 
-    async getConversation(reach, id) {
-      return findConversation(records, reach, id)?.record;
+    async getConversation(reach, which) {
+      if (typeof which === "string") return findConversation(records, reach, which)?.record;
+      const { conversationsByName } = recordsOf(records, reach.owner);
+      return conversationsByName.get(nameOf(reach.endUser, which))?.record;
     },
 
     async listConversations(reach, slice) {
@@ -176,6 +183,7 @@ function deleteConversation(
   const { endUser, twinId } = entry.record;
   const owned = recordsOf(records, reach.owner);
   owned.conversations.delete(id);
+  owned.conversationsByName.delete(nameOf(endUser, entry.record));
   removeByAge(owned.conversationsByAge, entry);
   removeFromList(owned.conversationsByTwin, twinId, entry);
   if (endUser !== null) removeFromList(owned.conversationsByEndUser, endUser, entry);

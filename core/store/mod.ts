@@ -33,6 +33,7 @@ export {
   type Listing,
   type MessageOptions,
   type MessageSlice,
+  type NamedConversation,
   type Reach,
   type SaveReply,
   type SaveResult,

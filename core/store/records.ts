@@ -60,6 +60,8 @@ export interface ConversationRecord {
   /** The owner's own name for the person who talks. Null: none was named. Never changes. */
   readonly endUser: string | null;
   readonly title: string | null;
+  /** What a client of OpenAI calls it: unique for its owner, end user and twin. Null: it has no name. Never changes. */
+  readonly name: string | null;
   /** The reply in progress, which makes the conversation busy. Null: idle. */
   readonly replyId: string | null;
   /** How many messages are on its current path. */
@@ -75,11 +77,19 @@ export interface ConversationRecord {
 
 /** A conversation, as it begins. */
 export function newConversation(
-  fields: Pick<ConversationRecord, "id" | "owner" | "twinId" | "endUser" | "title">,
+  fields: Pick<ConversationRecord, "id" | "owner" | "twinId" | "endUser" | "title"> &
+    Partial<Pick<ConversationRecord, "name">>,
   now: number,
 ): ConversationRecord {
-  const none = { replyId: null, messageCount: 0, logLength: 0, lastMessageId: null, lastMessageAt: null };
-  return { ...fields, ...none, createdAt: now, updatedAt: now };
+  const none = {
+    name: null,
+    replyId: null,
+    messageCount: 0,
+    logLength: 0,
+    lastMessageId: null,
+    lastMessageAt: null,
+  };
+  return { ...none, ...fields, createdAt: now, updatedAt: now };
 }
 
 /** The state of a message. `in_progress` changes once, to one of the others, which are final. */

@@ -180,6 +180,12 @@ export interface MessageSlice extends Slice {
   readonly characters?: number | undefined;
 }
 
+/** A conversation that has a name. */
+export interface NamedConversation {
+  readonly twinId: string;
+  readonly name: string;
+}
+
 /** What changes in a conversation: both, or nothing. */
 export interface ConversationChange {
   /** Absent: it stays. */
@@ -222,15 +228,17 @@ export interface Store {
   deleteClientTokens(owner: string, endUser: string, at: number): Promise<number>;
 
   /**
-   * Stores a conversation, unless the claim was made before; in that case, returns that claim. `clientToken`: the hash of
-   * one that must exist, so that nothing comes after the erasure of its end user, which begins with the tokens.
+   * Stores a conversation, unless the claim was made before; in that case, returns that claim. If its name is taken, returns
+   * one on the conversation that has it. `clientToken`: the hash of one that must exist, so that nothing comes after the
+   * erasure of its end user, which begins with the tokens.
    */
   createConversation(
     conversation: ConversationRecord,
     claim?: IdempotencyClaim,
     clientToken?: string,
   ): Promise<MadeClaim | "token_ended" | undefined>;
-  getConversation(reach: Reach, id: string): Promise<ConversationRecord | undefined>;
+  /** A conversation by its id, or by its name and twin: then of exactly this end user, or of none. */
+  getConversation(reach: Reach, which: string | NamedConversation): Promise<ConversationRecord | undefined>;
   listConversations(reach: Reach, slice: ConversationSlice): Promise<Listing<ConversationRecord>>;
   /**
    * Changes a conversation and returns it as it is then, or undefined if there is none. While a reply runs, no path

@@ -79,6 +79,7 @@ export async function callEverything(given: Store): Promise<void> {
     await store.listUnanswered(owner, { ...slice, ...filter });
   }
   await store.getConversation({ owner }, id);
+  await store.getConversation({ owner }, { twinId, name: "chat" });
   await store.getMessage({ owner }, question.id, { conversationId: id });
   await store.getMessage({ owner }, reply.id, { skip: 1 });
   for (const order of ["asc", "desc"] as const) {

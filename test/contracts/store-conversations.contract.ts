@@ -143,6 +143,36 @@ export function conversationsContract(open: () => Store): void {
       assert.ok(!abandoned.some(({ id }) => id === begun.reply.id));
     });
 
+    test("a named conversation is found by its owner, end user, twin and name, and deleted with its name", async () => {
+      const owner = newOwner();
+      const named = { twinId: "ada", name: "chat 1" };
+      for (const endUser of [null, "ann"]) {
+        const reach = { owner, ...(endUser && { endUser }) };
+        for (let time = 0; time < 3; time++) {
+          const attempts = [1, 2, 3].map(() => conversation(owner, { ...named, endUser }));
+          const results = await Promise.all(attempts.map((each) => store.createConversation(each)));
+          const made = attempts[results.indexOf(undefined)];
+          const taken = { fingerprint: "", resourceId: made?.id };
+          assert.deepEqual(
+            results.filter((result) => result !== undefined),
+            [taken, taken],
+          );
+          assert.deepEqual(await store.getConversation(reach, named), made);
+          assert.equal((await store.listConversations(reach, { offset: 0, limit: 9 })).total, 1);
+          for (const other of [
+            { ...named, name: "chat 2" },
+            { ...named, twinId: "bob" },
+          ]) {
+            assert.equal(await store.getConversation(reach, other), undefined);
+          }
+          assert.equal(await store.getConversation({ owner, endUser: "zoe" }, named), undefined);
+          assert.equal(await store.getConversation({ owner: newOwner() }, named), undefined);
+          await store.deleteConversation({ owner }, made?.id ?? "", start);
+          assert.equal(await store.getConversation(reach, named), undefined);
+        }
+      }
+    });
+
     test("conversations created and deleted at once are counted correctly", async () => {
       const owner = newOwner();
       const records = Array.from({ length: 30 }, (_, n) =>

@@ -74,6 +74,7 @@ export function conversation(owner: string, fields: Partial<ConversationRecord> 
     twinId: "ada",
     endUser: null,
     title: null,
+    name: null,
     replyId: null,
     messageCount: 0,
     logLength: 0,

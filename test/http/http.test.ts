@@ -111,9 +111,9 @@ for (const transport of transports) {
       const memory = createMemoryStore();
       const store: Store = {
         ...memory,
-        getConversation(reach, id) {
-          asked.push(id);
-          return memory.getConversation(reach, id);
+        getConversation(reach, which) {
+          asked.push(String(which));
+          return memory.getConversation(reach, which);
         },
       };
       await using fixture = await openFixture(transport, { store });

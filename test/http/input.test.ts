@@ -199,6 +199,7 @@ for (const transport of transports) {
         "lastMessageId",
         "logLength",
         "messageCount",
+        "name",
         "owner",
         "replyId",
         "title",
