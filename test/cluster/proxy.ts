@@ -72,7 +72,10 @@ const nginx: ProxyProgram = {
   async start(servers) {
     const port = await freePort();
     const folder = await mkdtemp(join(tmpdir(), "twins-nginx-"));
-    const site = await deployed("nginx.conf", servers, { "listen 80;": `listen 127.0.0.1:${port};` });
+    const site = await deployed("nginx.conf", servers, {
+      "listen 80;": `listen 127.0.0.1:${port};`,
+      "access_log /var/log/nginx/access.log twins;": "",
+    });
     const main = `
       daemon off;
       ${process.getuid?.() === 0 ? "user root;" : ""}

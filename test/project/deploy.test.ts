@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
-import { execFile, spawnSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { parse, parseAllDocuments } from "yaml";
 import { settings } from "../../server/settings.ts";
+import { freePort, untilListening } from "../support/ports.ts";
 
 function pathOf(name: string): string {
   return fileURLToPath(new URL(`../../deploy/${name}`, import.meta.url));
@@ -15,6 +19,8 @@ function pathOf(name: string): string {
 function read(name: string): Promise<string> {
   return readFile(pathOf(name), "utf8");
 }
+
+const skipWithoutNginx = spawnSync("nginx", ["-v"]).error !== undefined && "needs nginx";
 
 const dockerfile = await read("Dockerfile");
 const compose = parse(await read("compose.yaml"), { merge: true });
@@ -53,16 +59,59 @@ describe("the files of deploy/", () => {
 
   test("servers, and the proxy of Compose, get longer to stop than SHUTDOWN_GRACE_MS gives running replies", () => {
     const { terminationGracePeriodSeconds, containers } = deployment.spec.template.spec;
-    const [, pause] = containers[0].lifecycle.preStop.exec.command;
+    const delay = containers[0].env.find(({ name }: { name: string }) => name === "SHUTDOWN_DELAY_MS").value;
     const { "twins-1": twins, nginx } = compose.services;
     const waits = {
       compose: parseInt(twins.stop_grace_period, 10),
       nginx: parseInt(nginx.stop_grace_period, 10),
-      kubernetes: terminationGracePeriodSeconds - Number(pause),
+      kubernetes: terminationGracePeriodSeconds - Number(delay) / 1000,
       systemd: Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]),
     };
     const grace = Number(settings.shutdownGraceMs.fallback) / 1000;
     for (const [name, seconds] of Object.entries(waits)) assert.ok(seconds > grace, `${name}: ${seconds}`);
+  });
+
+  test("what nginx refuses itself is JSON, floods included, and its log has no end user", {
+    skip: (process.getuid?.() !== 0 && "nginx writes its log as root") || skipWithoutNginx,
+  }, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), "twins-nginx-"));
+    const port = await freePort();
+    const site = (await read("nginx.conf"))
+      .replace("listen 80;", `listen 127.0.0.1:${port};`)
+      .replace("/var/log/nginx/access.log", `${folder}/log`)
+      .replaceAll(/server 127\.0\.0\.1:878\d/g, "server 127.0.0.1:1");
+    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+      (of) => `${of}_temp_path ${folder}/${of};`,
+    );
+    const main = `daemon off; user root; pid ${folder}/pid; error_log /dev/null;
+      events { worker_connections 2048; } http { ${temporary.join(" ")} ${site} }`;
+    await writeFile(join(folder, "nginx.conf"), main);
+    const nginx = spawn("nginx", ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "/dev/null"], {
+      stdio: "ignore",
+    });
+    t.after(async () => {
+      const ended = once(nginx, "exit");
+      nginx.kill();
+      await ended;
+      await rm(folder, { recursive: true });
+    });
+    await untilListening(port);
+    const url = `http://127.0.0.1:${port}`;
+    const told = async (response: Response) => [response.status, (await response.json()).error.code];
+    const person = `${url}/api/v1/end-users/bob@example.com/export?endUser=bob`;
+    assert.deepEqual(await told(await fetch(person)), [503, "unavailable"]);
+    const body = "x".repeat(5 << 20);
+    assert.deepEqual(await told(await fetch(url, { method: "POST", body })), [413, "payload_too_large"]);
+    assert.deepEqual(await told(await fetch(`${url}/${"x".repeat(40_000)}`)), [414, "uri_too_long"]);
+    const flood = await Promise.all(Array.from({ length: 800 }, () => fetch(url)));
+    const [refused] = flood.filter(({ status }) => status === 429);
+    assert.ok(refused);
+    assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
+    assert.deepEqual(await told(refused), [429, "rate_limited"]);
+    for (const response of flood) if (!response.bodyUsed) await response.body?.cancel();
+    const log = await readFile(join(folder, "log"), "utf8");
+    assert.match(log, / GET \/api\/v1\/end-users\/-\/export 503 /);
+    assert.doesNotMatch(log, /bob/);
   });
 
   test("Compose's nginx forwards to its services instead of this machine's ports", {
