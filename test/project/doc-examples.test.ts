@@ -15,17 +15,26 @@ const { name } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 const given = `
 declare const service: import("twin-service").Service;
 declare const options: import("twin-service").ServiceOptions;
+declare const findOrder: import("twin-service").Tool;
 declare module "ai" {
+  export function jsonSchema(schema: object): { readonly schema: object };
+  export function stepCountIs(count: number): { readonly count: number };
+  export function dynamicTool(tool: {
+    readonly description: string;
+    readonly inputSchema: { readonly schema: object };
+    execute(input: unknown, options: { readonly toolCallId: string }): unknown;
+  }): object;
   export function streamText(options: {
     readonly model: string | object;
-    readonly system: string;
+    readonly instructions: string;
+    readonly tools: object;
+    readonly stopWhen: object;
     readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: string }[];
     readonly abortSignal: AbortSignal;
     readonly onError: () => void;
   }): {
     readonly fullStream: AsyncIterable<
       | { readonly type: "text-delta"; readonly text: string }
-      | { readonly type: "tool-call"; readonly toolName: string }
       | { readonly type: "error"; readonly error: unknown }
       | { readonly type: "abort" }
     >;
