@@ -267,6 +267,42 @@ for (const { name, skip, start } of sharedBrowsers) {
       assert.deepEqual(await page.locator("twin-chat [part~=user]").allInnerTexts(), ["When are you open?"]);
     });
 
+    test("edits a question, asks for another reply, turns between versions, and takes a thumb", async () => {
+      await using page = await open();
+      const questions = page.locator("twin-chat [part~=user]");
+      const replies = page.locator("twin-chat [part~=reply]:not([part~=greeting]):not([aria-busy])");
+      await page.locator("twin-chat textarea").fill("Do you deliver?");
+      await page.locator("twin-chat textarea").press("Enter");
+      await replies.getByText("same day").waitFor();
+      await page.getByRole("button", { name: "👍" }).click();
+      await page.locator("twin-chat [aria-pressed=true]", { hasText: "👍" }).waitFor();
+      await page.getByRole("button", { name: "Edit" }).press("Enter");
+      await page.locator("twin-chat [part~=user][inert]").waitFor();
+      await page.keyboard.press("Escape");
+      assert.equal(await page.locator("twin-chat textarea").inputValue(), "");
+      await page.getByRole("button", { name: "Edit" }).click();
+      await page.waitForFunction(
+        () =>
+          document.querySelector("twin-chat")?.shadowRoot?.querySelector("textarea")?.value ===
+          "Do you deliver?",
+      );
+      await page.locator("twin-chat textarea").fill("When are you open?");
+      await page.locator("twin-chat textarea").press("Enter");
+      await page.locator("twin-chat [part~=mine]", { hasText: "2 / 2" }).waitFor();
+      assert.deepEqual(await questions.allInnerTexts(), ["When are you open?"]);
+      await page.getByRole("button", { name: "Try again" }).click();
+      await page.locator("twin-chat [part~=mine]", { hasText: "3 / 3" }).waitFor();
+      await assertAccessible(page);
+      await page.getByRole("button", { name: "2 / 3" }).press("Enter");
+      await page.getByRole("button", { name: "1 / 3" }).click();
+      await replies.getByText("same day").waitFor();
+      await page.reload();
+      await page.locator("twin-chat [part=launcher]").click();
+      await replies.getByText("same day").waitFor();
+      assert.deepEqual(await questions.allInnerTexts(), ["Do you deliver?"]);
+      await page.locator("twin-chat [aria-pressed=true]", { hasText: "👍" }).waitFor();
+    });
+
     for (const [locale, says, direction] of [
       ["de-AT", "Senden", "ltr"],
       ["ar", "إرسال", "rtl"],

@@ -114,7 +114,8 @@ export class TwinChatElement extends Base {
     });
     this.#root.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || event.isComposing) return;
-      if (this.hasAttribute("expanded")) this.removeAttribute("expanded");
+      if (this.#thread?.stopEditing()) this.#write("");
+      else if (this.hasAttribute("expanded")) this.removeAttribute("expanded");
       else if (this.hasAttribute("open")) this.#close();
     });
     this.#showEnd = followEnd(this.#list);
@@ -126,12 +127,12 @@ export class TwinChatElement extends Base {
     const language = this.language;
     this.#root.lang = language;
     this.#root.dir = directionOf(language);
-    this.#root.ariaLabel = this.text("open");
+    this.#root.ariaLabel = this.#launch.title =
+      this.getAttribute("name") ?? (this.#name.textContent || "Chat");
     this.#input.placeholder = this.text("write");
     this.#input.ariaLabel = this.text("write");
     this.#send.textContent = this.text("send");
     this.#stop.textContent = this.text("stop");
-    this.#launch.title = this.text("open");
     this.#launch.ariaExpanded = String(isOpen);
     this.#launch.hidden = !isLaunched;
     this.#panel.hidden = isLaunched && !isOpen;
@@ -183,7 +184,10 @@ export class TwinChatElement extends Base {
       text: (name) => this.text(name),
       changed: () => this.#changed(thread),
       say: (line) => this.#say(line),
-      giveBack: (content) => this.#giveBack(content),
+      giveBack: (content) => {
+        this.#giveBack(content);
+        this.#input.focus();
+      },
       showEnd: () => this.#showEnd(),
     });
     this.#thread?.leave();
@@ -234,8 +238,7 @@ export class TwinChatElement extends Base {
     event.preventDefault();
     const content = this.#input.value;
     if (content.trim() === "" || this.#thread?.isBusy) return;
-    this.#input.value = ""; // at once, so that nothing is sent twice
-    this.#grow();
+    this.#write(""); // at once, so that nothing is sent twice
     void this.#ask(content);
   }
 
@@ -260,7 +263,11 @@ export class TwinChatElement extends Base {
 
   #giveBack(content: string): void {
     const { value } = this.#input;
-    this.#input.value = value.trim() === "" ? content : `${content}\n${value}`;
+    this.#write(value.trim() === "" ? content : `${content}\n${value}`);
+  }
+
+  #write(content: string): void {
+    this.#input.value = content;
     this.#grow();
   }
 

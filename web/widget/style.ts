@@ -106,6 +106,11 @@ slot[name="header"] { display: flex; flex: 1; align-items: center; gap: 0.6rem; 
 [part~="user"][aria-busy] { color: var(--ink); background: var(--sunken); }
 [part="state"] { display: flex; flex-wrap: wrap; gap: 0.25rem 0.4rem; margin: 0.35rem 0 0; color: var(--soft); font-size: 0.8125rem; }
 [part="state"]:empty { display: none; }
+[part~="tools"] { display: flex; align-items: center; gap: 0.1rem; margin: -0.6rem 0 0; color: var(--soft); font-size: 0.8125rem; }
+[part~="tools"] button { min-width: 1.75rem; padding: 0.1rem 0.3rem; font-weight: 400; }
+[part~="tools"] [aria-pressed="true"] { background: var(--line); }
+[part~="mine"] { align-self: flex-end; }
+[inert] { opacity: 0.4; }
 [part="source"] { padding: 0 0.5rem; border-radius: 1rem; background: var(--sunken); }
 [part~="reply"][aria-busy] [part="text"]:empty::before { content: "● ● ●"; color: var(--soft); font-size: 0.6rem; animation: wait 1.2s infinite; }
 @keyframes wait { 50% { opacity: 0.3; } }

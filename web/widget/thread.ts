@@ -16,6 +16,7 @@ import {
   type TwinClient,
   TwinServiceError,
 } from "../../client/mod.ts";
+import { endOf, pathTo, versionsOf } from "../shared/branches.ts";
 import { h } from "../shared/dom.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
 import type { TextName } from "./texts.ts";
@@ -48,6 +49,10 @@ export class Thread {
   #reply: ReplyStream | undefined;
   #isBusy = false;
   #hasLeft = false;
+  /** What is shown of the path, in order. */
+  #shown: HTMLElement[] = [];
+  /** What the next message follows, if it is not the path's end: it is written in place of another. */
+  #after: string | null | undefined;
 
   constructor(frame: ThreadFrame) {
     this.#frame = frame;
@@ -65,11 +70,9 @@ export class Thread {
 
   /** Shows the tab's conversation, and goes on with a reply that is written. */
   async open(): Promise<void> {
-    const history = await this.#readHistory();
+    const asked = await this.#draw();
     if (this.#hasLeft) return;
-    for (const message of history) this.#show(message);
     const unsent = sessionStorage.getItem(this.#unsentKey);
-    const asked = history.findLast(({ role }) => role === "user")?.content;
     if (unsent !== null && unsent !== asked) this.#frame.giveBack(unsent); // the page was left before it was accepted
     sessionStorage.removeItem(this.#unsentKey);
     this.#frame.showEnd();
@@ -92,18 +95,23 @@ export class Thread {
    * is online, or its person says so: each time the same message, which is stored once.
    */
   async send(content: string): Promise<void> {
-    const { list, text, showEnd, changed } = this.#frame;
+    const { text, showEnd, changed } = this.#frame;
+    const after = this.#after;
+    for (const element of this.#shown.filter((each) => each.inert)) element.remove();
+    this.stopEditing();
     const state = h("p", { part: "state" });
-    const element = h("div", { part: "message user", dir: "auto", "aria-busy": "true" }, content, state);
-    list.append(element);
+    const element = this.#append(
+      h("div", { part: "message user", dir: "auto", "aria-busy": "true" }, content, state),
+    );
     this.#isBusy = true;
     changed();
     showEnd();
     sessionStorage.setItem(this.#unsentKey, content);
     const idempotencyKey = crypto.getRandomValues(new Uint32Array(4)).join("-");
-    const accepted = () => {
+    const accepted = (questionId: string) => {
       state.remove();
       element.removeAttribute("aria-busy");
+      this.#append(this.#questionTools(element, questionId));
       sessionStorage.removeItem(this.#unsentKey);
     };
     const offline = () => {
@@ -114,7 +122,8 @@ export class Thread {
     try {
       while (!this.#hasLeft) {
         try {
-          await this.#ask(content, idempotencyKey, accepted);
+          await this.#ask({ content, ...(after !== undefined && { after }) }, idempotencyKey, accepted);
+          if (after !== undefined) await this.#draw();
           return;
         } catch (error) {
           if (!(error instanceof ConnectionError)) throw error;
@@ -127,6 +136,7 @@ export class Thread {
       sessionStorage.removeItem(this.#unsentKey);
       this.#frame.giveBack(content);
       this.#frame.say(this.#reasonOf(error));
+      if (after !== undefined) await this.#draw().catch(() => {}); // the reason was said
     } finally {
       removeEventListener("offline", offline);
       this.#isBusy = false;
@@ -139,30 +149,43 @@ export class Thread {
     await this.#reply?.cancel().catch((error) => this.#frame.say(this.#reasonOf(error)));
   }
 
-  async #ask(content: string, idempotencyKey: string, accepted: () => void): Promise<void> {
+  /** Shows again what an edit would replace. Returns whether there was one. */
+  stopEditing(): boolean {
+    const isEditing = this.#after !== undefined;
+    this.#after = undefined;
+    for (const element of this.#shown) element.inert = false;
+    return isEditing;
+  }
+
+  async #ask(
+    body: { content: string; after?: string | null },
+    idempotencyKey: string,
+    accepted: (questionId: string) => void,
+  ): Promise<void> {
     const { client, twinId, storageKey } = this.#frame;
     const known = this.#conversationId;
     try {
       this.#conversationId ??= (await client.conversations.create({ twinId }, { idempotencyKey })).id;
       sessionStorage.setItem(storageKey, this.#conversationId);
       const options = { idempotencyKey, onBusy: "wait" } as const;
-      await this.#follow(client.messages.stream(this.#conversationId, { content }, options), accepted);
+      await this.#follow(client.messages.stream(this.#conversationId, body, options), accepted);
     } catch (error) {
       if (!(error instanceof NotFoundError) || known === undefined) throw error;
       this.#conversationId = undefined; // it was deleted meanwhile: another one begins
-      await this.#ask(content, `${idempotencyKey}-new`, accepted);
+      await this.#ask({ content: body.content }, `${idempotencyKey}-new`, accepted);
     }
   }
 
   /** Shows a reply as it is written. Rejects if there is none. */
-  async #follow(reply: ReplyStream, accepted: () => void): Promise<void> {
-    const shown = new Reply(this.#frame);
+  async #follow(reply: ReplyStream, accepted: (questionId: string) => void): Promise<void> {
+    const shown = this.#newReply();
     let stream = reply;
     while (!this.#hasLeft) {
       this.#reply = stream;
       try {
         for await (const event of stream) {
-          if (shown.begin()) accepted();
+          if (!shown.hasBegun && event.type === "progress") accepted(String(event.progress.userMessageId));
+          shown.begin();
           shown.take(event);
           this.#frame.changed();
         }
@@ -189,27 +212,37 @@ export class Thread {
     place.replaceChildren();
   }
 
-  async #readHistory(): Promise<readonly Message[]> {
+  /** Shows the conversation's current path, in place of what is shown of it. Returns its last question. */
+  async #draw(): Promise<string | undefined> {
     const { client, storageKey } = this.#frame;
     const id = sessionStorage.getItem(storageKey);
-    if (id === null) return [];
+    if (id === null) return undefined;
     try {
-      const { data } = await client.messages.list(id, { order: "desc", limit: 100 });
+      const [{ lastMessageId }, { data }] = await Promise.all([
+        client.conversations.get(id),
+        client.messages.list(id, { path: "all", order: "desc", limit: 100 }),
+      ]);
+      if (this.#hasLeft) return undefined;
       this.#conversationId = id;
-      return data.reverse();
+      for (const element of this.#shown.splice(0)) element.remove();
+      const all = data.reverse();
+      const path = pathTo(all, lastMessageId);
+      for (const message of path) this.#show(message, all);
+      return path.findLast(({ role }) => role === "user")?.content;
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       sessionStorage.removeItem(storageKey); // deleted, or of another person who used this tab
-      return [];
+      return undefined;
     }
   }
 
-  #show(message: Message): void {
-    const { client, list, changed } = this.#frame;
+  #show(message: Message, all: readonly Message[]): void {
+    const { client, changed } = this.#frame;
     if (message.role === "user") {
-      list.append(h("div", { part: "message user", dir: "auto" }, message.content));
+      const element = this.#append(h("div", { part: "message user", dir: "auto" }, message.content));
+      this.#append(this.#questionTools(element, message.id, versionsOf(all, message), all));
     } else if (message.status !== "in_progress") {
-      new Reply(this.#frame).end(message);
+      this.#newReply().end(message);
     } else {
       this.#isBusy = true;
       const stream = client.messages.resume(message.conversationId, message.id);
@@ -220,6 +253,87 @@ export class Thread {
           changed();
         });
     }
+  }
+
+  #append(element: HTMLElement): HTMLElement {
+    this.#shown.push(element);
+    this.#frame.list.append(element);
+    return element;
+  }
+
+  #newReply(): Reply {
+    const add = (element: HTMLElement) => void this.#append(element);
+    return new Reply(this.#frame, add, (message) => this.#replyTools(message));
+  }
+
+  /** Buttons below a question: to write it anew, and to look at its other versions. */
+  #questionTools(
+    element: HTMLElement,
+    id: string,
+    versions: readonly Message[] = [],
+    all: readonly Message[] = [],
+  ): HTMLElement {
+    const edit = async (client: TwinClient, conversationId: string) => {
+      const { content, after } = await client.messages.get(conversationId, id);
+      this.stopEditing();
+      this.#after = after;
+      for (const each of this.#shown.slice(this.#shown.indexOf(element))) each.inert = true;
+      this.#frame.giveBack(content);
+    };
+    const at = versions.findIndex((each) => each.id === id);
+    const turn = (mark: string, to: number) => {
+      const version = versions[to];
+      const select = async (client: TwinClient, conversationId: string) => {
+        if (version)
+          await client.conversations.update(conversationId, { lastMessageId: endOf(all, version) });
+        await this.#draw();
+      };
+      return this.#tool(mark, `${to + 1} / ${versions.length}`, select, !version);
+    };
+    const others =
+      versions.length > 1 ? [turn("‹", at - 1), `${at + 1} / ${versions.length}`, turn("›", at + 1)] : [];
+    return h("p", { part: "tools mine" }, this.#tool("✎", this.#frame.text("edit"), edit), ...others);
+  }
+
+  /** Buttons below a reply: to ask for another one, and to say what one thinks of it. */
+  #replyTools({ id, inReplyTo, feedback }: Message): HTMLElement {
+    const again = async (client: TwinClient, conversationId: string) => {
+      const { content, after } = await client.messages.get(conversationId, inReplyTo ?? "");
+      const end = this.#shown.indexOf(tools);
+      const from = this.#shown.findLastIndex((each, at) => at < end && each.part.contains("user"));
+      for (const each of this.#shown.slice(from)) each.inert = true;
+      this.#after = after;
+      await this.send(content);
+    };
+    const rate = (mark: string, rating: "up" | "down") => {
+      const button = this.#tool(mark, mark, async (client, conversationId) => {
+        await client.feedback.give(conversationId, id, { rating });
+        for (const each of [up, down]) each.ariaPressed = String(each === button);
+      });
+      button.ariaPressed = String(feedback?.rating === rating);
+      return button;
+    };
+    const [up, down] = [rate("👍", "up"), rate("👎", "down")];
+    const tools = h("p", { part: "tools" }, this.#tool("↻", this.#frame.text("again"), again), up, down);
+    return tools;
+  }
+
+  /** A button that does something with the conversation, unless a message is sent or written. */
+  #tool(
+    mark: string,
+    label: string,
+    act: (client: TwinClient, conversationId: string) => Promise<unknown>,
+    disabled = false,
+  ): HTMLButtonElement {
+    const onclick = () => {
+      if (this.#isBusy || this.#conversationId === undefined) return;
+      act(this.#frame.client, this.#conversationId).catch((error) => this.#frame.say(this.#reasonOf(error)));
+    };
+    return h(
+      "button",
+      { part: "tool", type: "button", "aria-label": label, title: label, disabled, onclick },
+      mark,
+    );
   }
 
   /** Why a message was refused, and what can be done. */
@@ -255,11 +369,19 @@ class Reply {
   readonly #text = h("div", { part: "text" });
   readonly #element = h("div", { part: "message reply" }, this.#text, this.notes);
   readonly #view: MarkdownView;
+  readonly #add: (element: HTMLElement) => void;
+  readonly #toolsOf: (message: Message) => HTMLElement;
   #content = "";
   #isDrawn = true;
 
-  constructor(frame: ThreadFrame) {
+  constructor(
+    frame: ThreadFrame,
+    add: (element: HTMLElement) => void,
+    toolsOf: (message: Message) => HTMLElement,
+  ) {
     this.#frame = frame;
+    this.#add = add;
+    this.#toolsOf = toolsOf;
     this.#view = new MarkdownView(this.#text, { images: frame.images });
   }
 
@@ -272,11 +394,10 @@ class Reply {
   }
 
   /** Shows it, unless that has been done. Screen readers wait for its end, in place of reading word for word. */
-  begin(): boolean {
-    if (this.hasBegun) return false;
+  begin(): void {
+    if (this.hasBegun) return;
     this.#element.setAttribute("aria-busy", "true");
-    this.#frame.list.append(this.#element);
-    return true;
+    this.#add(this.#element);
   }
 
   take(event: StreamEvent): void {
@@ -287,13 +408,16 @@ class Reply {
   }
 
   /** Shows how it ended. */
-  end({ content, status, sources }: Message): void {
-    if (!this.hasBegun) this.#frame.list.append(this.#element);
+  end(message: Message): void {
+    const { content, status, sources } = message;
+    if (!this.hasBegun) this.#add(this.#element);
+    this.#add(this.#toolsOf(message));
     this.#content = content;
     if (status === "failed") this.#fail();
     else this.#finish();
-    const names = sources?.map(({ heading }) => h("span", { part: "source" }, heading)) ?? [];
-    if (names.length > 0) this.notes.replaceChildren(this.#frame.text("sources"), ": ", ...names);
+    this.notes.replaceChildren(
+      ...(sources ?? []).map(({ heading }) => h("span", { part: "source" }, `§ ${heading}`)),
+    );
   }
 
   #fail(): void {
