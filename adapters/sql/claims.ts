@@ -11,6 +11,7 @@ import {
   messagesPath,
 } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
+import { sweepDeleted } from "./deletion.ts";
 import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
 import { claimFromRow } from "./rows.ts";
 import { forgetUsage } from "./usage.ts";
@@ -36,6 +37,7 @@ export function claimMethods(
         if (!result.committed || (result.rows[0]?.length ?? 0) < claimsInAPortion) break;
       }
       await driver.batch([{ sql: "DELETE FROM client_tokens WHERE expires_at <= $1", params: [at] }]);
+      await sweepDeleted(driver);
     },
   };
 }

@@ -115,6 +115,7 @@ export interface Table {
 export const tables: readonly Table[] = [
   { name: "conversations", key: ["owner", "id"] },
   { name: "messages", key: ["id"] },
+  { name: "deleted_conversations", key: ["owner", "id"] },
   { name: "totals", key: ["owner", "list"] },
   { name: "claims", key: ["owner", "end_user", "path", "claim_key"] },
   { name: "api_keys", key: ["owner", "id"] },
@@ -246,6 +247,13 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       WHERE rated_at IS NOT NULL`,
     `CREATE INDEX messages_unanswered ON messages (owner, unanswered, id, review_twin, created_at)
       WHERE unanswered IS NOT NULL`,
+
+    // Deleted conversations some of whose messages are still there, as they are deleted in portions.
+    `CREATE TABLE deleted_conversations (
+      owner ${text} NOT NULL,
+      id ${text} NOT NULL,
+      PRIMARY KEY (owner, id)
+    )`,
 
     // The lengths of lists, so that they need not be counted: see `listName` in store.ts.
     `CREATE TABLE totals (

@@ -25,6 +25,7 @@ import type {
 } from "../../core/store/store.ts";
 import { claimAndRun, claimMethods, dropClaimsOn } from "./claims.ts";
 import { clientTokenMethods, keepClientToken } from "./client-tokens.ts";
+import { deleteMessages, deleteRest, markDeleted, messagesInAPortion } from "./deletion.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { findPath, messageMethods } from "./messages.ts";
 import { replyMethods, takeOverMethods } from "./replies.ts";
@@ -247,20 +248,26 @@ async function deleteConversation(
   const found = await getConversation(driver, reach, id);
   if (!found) return undefined;
   const sql = `DELETE FROM conversations WHERE ${isFound} RETURNING ${conversationColumns}`;
+  // Of a long one, only the end goes at once, where a reply may be in progress: what was deleted is found no more.
+  const isLong = found.logLength > messagesInAPortion;
   const result = await driver.batch([
     dropClaimsOn(found),
     { sql, params: [owner, id, endUser], expect: 1 },
     addRunning(found, at), // after the conversation is locked: none of its replies ends meanwhile
-    { sql: "DELETE FROM messages WHERE owner = $1 AND conversation_id = $2", params: [owner, id] },
+    deleteMessages(owner, id, isLong ? found.logLength - 2 : 0, Number.MAX_SAFE_INTEGER),
+    ...(isLong ? [markDeleted(owner, id)] : []),
     takeFromTotal(owner, listName()),
     takeFromTotal(owner, listName(found.twinId)),
   ]);
   const row = result.committed ? result.rows[1]?.[0] : undefined;
+  if (row && isLong) await deleteRest(driver, owner, id);
   return row && conversationFromRow(row);
 }
 
-/** A conversation is the one with the owner `$1` and the id `$2`, and one of the end user `$3`, if that is not null. */
+/** The conversation with the owner `$1`, the twin `$2` and the name `$4`, of the end user `$3` or, if that is empty, of none. */
 const isNamed = "owner = $1 AND twin_id = $2 AND COALESCE(end_user, '') = $3 AND name = $4";
+
+/** A conversation is the one with the owner `$1` and the id `$2`, and one of the end user `$3`, if that is not null. */
 const isFound = "owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)";
 
 function conversationList({ owner, endUser }: Reach, slice: ConversationSlice): List {

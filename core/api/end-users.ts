@@ -19,8 +19,9 @@ const recordsAtOnce = 20;
 /** How many characters of messages are read at a time, if one has no more by itself. */
 const charactersAtOnce = 256 * 1024;
 
-/** How many conversations are deleted at a time, in one transaction. */
-const deletedAtOnce = 50;
+/** How many conversations, and messages, are deleted at a time, in one transaction. */
+const deletedAtOnce = 20;
+const messagesDeletedAtOnce = 200;
 
 export const endUserRoutes = [
   route({
@@ -107,9 +108,12 @@ async function eraseConversations(
   for (;;) {
     const { items } = await store.listConversations(reach, { offset: 0, limit: deletedAtOnce });
     if (items.length === 0) return erased;
-    const deleted = await Promise.all(
-      items.map(({ id }) => store.deleteConversation(reach, id, clock.now())),
-    );
+    let messages = 0;
+    const some = items.filter(({ logLength }, index) => {
+      messages += logLength;
+      return index === 0 || messages <= messagesDeletedAtOnce;
+    });
+    const deleted = await Promise.all(some.map(({ id }) => store.deleteConversation(reach, id, clock.now())));
     for (const conversation of deleted) {
       if (!conversation) continue;
       erased.conversations++;

@@ -252,7 +252,8 @@ export interface Store {
   ): Promise<ConversationRecord | undefined>;
   /**
    * Deletes a conversation, its messages and the claims on these, and returns it as it was, or undefined if there was
-   * none. A reply in progress is counted as one that ended at `at`.
+   * none. A reply in progress is counted as one that ended at `at`. The messages of a long conversation may go in portions,
+   * so that nothing else has to wait for long; a sweep deletes what a process has left that ended meanwhile.
    */
   deleteConversation(reach: Reach, id: string, at: number): Promise<ConversationRecord | undefined>;
 

@@ -13,6 +13,7 @@ import {
   converse,
   day,
   ids,
+  messagesOf,
   newConversation,
   newOwner,
   start,
@@ -128,6 +129,23 @@ export function conversationsContract(open: () => Store): void {
       for (const { id } of [question, reply]) assert.equal(await store.getMessage({ owner }, id), undefined);
       assert.deepEqual(await store.readHistory({ owner }, record.id, 2), []);
       assert.equal((await store.beginReply(toBegin(owner, record.id))).result, "not_found");
+    });
+
+    test("a long conversation is deleted with all of its messages, and another one keeps its own", async () => {
+      const owner = newOwner();
+      const [long, other] = [await newConversation(store, owner), await newConversation(store, owner)];
+      const pairs = [];
+      for (let n = 0; n < 260; n++) pairs.push(await converse(store, owner, long.id));
+      const kept = await converse(store, owner, other.id);
+      const running = await begin(store, owner, long.id);
+      const deleted = await store.deleteConversation({ owner }, long.id, start);
+      assert.equal(deleted?.logLength, 522);
+      for (const { question, reply } of [...pairs, running]) {
+        for (const { id } of [question, reply])
+          assert.equal(await store.getMessage({ owner }, id), undefined);
+      }
+      assert.equal((await messagesOf(store, owner, other.id)).total, 2);
+      assert.ok(await store.getMessage({ owner }, kept.reply.id));
     });
 
     test("deleting returns the running reply, whose saves and end are then lost", async () => {

@@ -11,6 +11,7 @@ import {
   begin,
   claim,
   conversation,
+  converse,
   day,
   messagesOf,
   newConversation,
@@ -184,6 +185,26 @@ describe("a store in SQLite", () => {
     await Promise.all([store.sweep(start), other]);
     assert.deepEqual(said, ["1000", "stored", "1000", "500"]);
     assert.deepEqual(connection.all("SELECT * FROM claims", []), []);
+    await store.close();
+  });
+
+  test("a sweep deletes the messages of a long conversation that a process has left in the middle", async () => {
+    const connection = await openSqliteFile(folder.newPath());
+    let portions = 0;
+    const watchedConnection = watched(connection, (sql) => {
+      if (sql.startsWith("DELETE FROM messages") && ++portions === 2) throw new Error("the process ends");
+    });
+    const store = storeOn(watchedConnection);
+    const { owner, id } = await newConversation(store);
+    const pairs = [];
+    for (let n = 0; n < 260; n++) pairs.push(await converse(store, owner, id));
+    await assert.rejects(store.deleteConversation({ owner }, id, start), /the process ends/);
+    assert.equal(await store.getConversation({ owner }, id), undefined);
+    assert.ok(await store.getMessage({ owner }, pairs[0]?.reply.id ?? ""));
+    await store.sweep(start);
+    for (const table of ["messages", "deleted_conversations"]) {
+      assert.deepEqual(connection.all(`SELECT * FROM ${table}`, []), []);
+    }
     await store.close();
   });
 
