@@ -21,7 +21,6 @@ import {
   oneOf,
   optional,
   type Rule,
-  type RulesFor,
   requireOptions,
   unusable,
   wholeNumber,
@@ -34,81 +33,6 @@ import { createMemoryStore } from "./store/memory.ts";
 import type { Store } from "./store/store.ts";
 import { createEchoEngine, type TwinEngine } from "./twins/engine.ts";
 import type { TwinSource } from "./twins/twins.ts";
-
-/** Options of {@link createService}: `twins`, and whatever is not to be the default. */
-export interface ServiceOptions {
-  /** The twins that clients can talk to: `createTwinList()` for a few, `openTwinFiles()` for a folder. */
-  readonly twins: TwinSource;
-  /**
-   * Where keys and conversations are kept. Default: in memory, and so lost with the process. `openSqlite()` and
-   * `openPostgres()` keep them.
-   */
-  readonly store?: Store | undefined;
-  /** Where limits are kept. Default: in memory. A database's own limiter is durable, and shared by its processes. */
-  readonly limiter?: RateLimiter | undefined;
-  /** The engines that twins name, by their names. Default: `echo` and, unless it is imported from `core`, `knowledge`. */
-  readonly engines?: Readonly<Record<string, TwinEngine>> | undefined;
-  /**
-   * Verifies the JWT that keys are created with; `createJwtVerifier()` makes one. Resolves with the owner that a token
-   * is for, 1 to 255 printable characters. Rejects with an {@link ApiError}, usually `invalid_token`. If it resolves or
-   * rejects with anything else, the answer is 500 (for a `StoreUnavailable`, 503), and the log says so. A request waits
-   * for it without limit. Default: there are no keys, and their endpoints are 404.
-   */
-  readonly verifyToken?: ((token: string) => Promise<string>) | undefined;
-  /**
-   * For hosts that know their users, by a session for example: finds the user of a request, so that no key is
-   * needed. Null is 401. It may throw an {@link ApiError}; what else it throws is 500, and logged. `Authorization` and
-   * cookies are the host's then; with `verifyToken`, what looks like one of this service's keys is checked as one.
-   * Default: only keys are accepted.
-   */
-  readonly authenticate?: AuthenticateUser | undefined;
-  /** Time and timers. Default: the system's. */
-  readonly clock?: Clock | undefined;
-  /** The source of keys and ids. Default: Web Crypto. */
-  readonly random?: RandomBytes | undefined;
-  /**
-   * The digest that identifies API keys and repeated requests. Default: one in JavaScript, for every runtime. The
-   * runtime's own is faster: `(text) => hash("sha256", text)`, with `hash` from `node:crypto` on Node, Deno and Bun.
-   */
-  readonly sha256?: Sha256 | undefined;
-  /** What the operator is told: `createJsonLog()` writes lines. Default: warnings and errors go to the console. */
-  readonly log?: Log | undefined;
-  /** Callbacks that metrics and traces are made of. Default: none; this costs nothing. */
-  readonly observe?: Observer | undefined;
-  /** The prefix of all paths, such as `/twins-api`: plain segments, no trailing slash. Default: none. */
-  readonly basePath?: string | undefined;
-  /** Origins whose pages may call the API, such as `https://app.example.com`. Default: none. */
-  readonly corsOrigins?: readonly string[] | undefined;
-  /** Pages that are served beside the API, by their paths below the base path, such as `/`. Default: none. */
-  readonly pages?: Readonly<Record<string, ServedPage>> | undefined;
-  /** How many requests a key has in an hour, by its scope: 1 to 1,000,000. Default: 200 and 500. */
-  readonly requestsPerHour?: Partial<RequestsPerHour> | undefined;
-  /** How many replies a key, or a host's user, may have running at once on this process: 1 to 100,000. Default 500. */
-  readonly maxRunningReplies?: number | undefined;
-  /** Time without events on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
-  readonly heartbeatMs?: number | undefined;
-  /** How many streams of conversations a key, or an end user, may have open in this process: 1 to 100,000. Default 100. */
-  readonly maxConversationStreams?: number | undefined;
-  /** The longest time a reply may take, in milliseconds. Default 300,000. */
-  readonly maxReplyMs?: number | undefined;
-  /**
-   * How long a process keeps its running reply without saving it, in milliseconds. Afterwards another process may end
-   * it. Default 30,000.
-   */
-  readonly leaseMs?: number | undefined;
-  /** Whether a reply continues or is cancelled when its last follower has left. Default `continue`. */
-  readonly onDisconnect?: "continue" | "cancel" | undefined;
-  /** The endpoints of `/v1` for OpenAI's clients, as `createOpenAIApi` creates them. Default: there are none. */
-  readonly openaiApi?: ApiExtension | undefined;
-  /** The endpoint of `/mcp` for MCP clients, as `createMcpApi` creates it. Default: there is none. */
-  readonly mcpApi?: ApiExtension | undefined;
-  /**
-   * Called for each reply with a promise that resolves once its end is stored, and never rejects. For hosts that
-   * otherwise stop the work of a request when its client has left, such as workers. Called without `this`; what it throws
-   * is logged. Default: not called.
-   */
-  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
-}
 
 /** The minimum and maximum of a key's requests in an hour. */
 export const requestsPerHourRange: readonly [least: number, most: number] = capacityRange;
@@ -160,77 +84,160 @@ function isOrigin(text: string): boolean {
 
 const sha256Rule = functionThat("digests a text to lower-case hexadecimal");
 
-const rules: RulesFor<ServiceOptions> = {
-  twins: objectWith("a source of twins, such as createTwinList() returns", "list", "get"),
-  store: optional(
+/** An option: its rule, and whether it is needed, has a default, or means something if it is left out. */
+interface Option<Value, Kind extends "needed" | "usual" | "without"> extends Rule {
+  readonly kind: Kind;
+  /** The default. Absent: there is none. */
+  readonly fallback?: (clock: Clock) => Value;
+}
+
+function needed<Value>(rule: Rule): Option<Value, "needed"> {
+  return { ...rule, kind: "needed" };
+}
+
+function usual<Value>(rule: Rule, fallback: (clock: Clock) => Value): Option<Value, "usual"> {
+  return { ...optional(rule), kind: "usual", fallback };
+}
+
+function without<Value>(rule: Rule): Option<Value, "without"> {
+  return { ...optional(rule), kind: "without" };
+}
+
+/** All options: what each is for, its type, what it accepts, and its default. */
+const table = {
+  /** The twins that clients can talk to: `createTwinList()` for a few, `openTwinFiles()` for a folder. */
+  twins: needed<TwinSource>(objectWith("a source of twins, such as createTwinList() returns", "list", "get")),
+  /**
+   * Where keys and conversations are kept. Default: in memory, and so lost with the process. `openSqlite()` and
+   * `openPostgres()` keep them.
+   */
+  store: usual<Store>(
     objectWith("a store, such as createMemoryStore() returns", "ping", "beginReply", "endReply"),
+    createMemoryStore,
   ),
-  limiter: optional(limiterRule),
-  engines: optional({
-    expected:
-      "an object of engines by name, each with a function reply, and continues, if given, exact or partial",
-    accepts: areEngines,
-  }),
-  verifyToken: optional(functionThat("resolves with a token's owner")),
-  authenticate: optional(functionThat("finds a request's user")),
-  clock: optional(clockRule),
-  random: optional(functionThat("fills bytes")),
-  sha256: optional(sha256Rule),
-  log: optional(logRule),
-  observe: optional(observerRule),
-  basePath: optional(basePathRule),
-  corsOrigins: optional(originsRule),
-  pages: optional({
-    expected: "an object of pages, each with content and headers, by paths",
-    accepts: arePages,
-  }),
-  requestsPerHour: optional({
-    expected: "an object of whole numbers from 1 to 1000000, named read_only and full_access",
-    accepts: (value) =>
-      isJsonObject(value) &&
-      Object.entries(value).every(
-        ([scope, count]) =>
-          Object.hasOwn(defaultRequestsPerHour, scope) && wholeNumber(requestsPerHourRange).accepts(count),
-      ),
-  }),
-  maxRunningReplies: optional(wholeNumber(runningRepliesRange)),
-  heartbeatMs: optional(wholeNumber(timeRanges.heartbeatMs)),
-  maxConversationStreams: optional(wholeNumber(conversationStreamsRange)),
-  maxReplyMs: optional(wholeNumber(timeRanges.maxReplyMs)),
-  leaseMs: optional(wholeNumber(timeRanges.leaseMs)),
-  onDisconnect: optional(oneOf(disconnectPolicies)),
-  openaiApi: optional({ expected: "what createOpenAIApi() returns", accepts: isExtension }),
-  mcpApi: optional({ expected: "what createMcpApi() returns", accepts: isExtension }),
-  waitUntil: optional(functionThat("takes a promise")),
+  /** Where limits are kept. Default: in memory. A database's own limiter is durable, and shared by its processes. */
+  limiter: usual<RateLimiter>(limiterRule, (clock) => createMemoryLimiter({ clock })),
+  /** The engines that twins name, by their names. Default: `echo` and, unless it is imported from `core`, `knowledge`. */
+  engines: usual<Readonly<Record<string, TwinEngine>>>(
+    {
+      expected:
+        "an object of engines by name, each with a function reply, and continues, if given, exact or partial",
+      accepts: areEngines,
+    },
+    () => ({ echo: createEchoEngine() }),
+  ),
+  /**
+   * Verifies the JWT that keys are created with; `createJwtVerifier()` makes one. Resolves with the owner that a token
+   * is for, 1 to 255 printable characters. Rejects with an {@link ApiError}, usually `invalid_token`. If it resolves or
+   * rejects with anything else, the answer is 500 (for a `StoreUnavailable`, 503), and the log says so. A request waits
+   * for it without limit. Default: there are no keys, and their endpoints are 404.
+   */
+  verifyToken: without<(token: string) => Promise<string>>(functionThat("resolves with a token's owner")),
+  /**
+   * For hosts that know their users, by a session for example: finds the user of a request, so that no key is
+   * needed. Null is 401. It may throw an {@link ApiError}; what else it throws is 500, and logged. `Authorization` and
+   * cookies are the host's then; with `verifyToken`, what looks like one of this service's keys is checked as one.
+   * Default: only keys are accepted.
+   */
+  authenticate: without<AuthenticateUser>(functionThat("finds a request's user")),
+  /** Time and timers. Default: the system's. */
+  clock: usual<Clock>(clockRule, () => systemClock),
+  /** The source of keys and ids. Default: Web Crypto. */
+  random: usual<RandomBytes>(functionThat("fills bytes"), () => systemRandom),
+  /**
+   * The digest that identifies API keys and repeated requests. Default: one in JavaScript, for every runtime. The
+   * runtime's own is faster: `(text) => hash("sha256", text)`, with `hash` from `node:crypto` on Node, Deno and Bun.
+   */
+  sha256: usual<Sha256>(sha256Rule, () => portableSha256),
+  /** What the operator is told: `createJsonLog()` writes lines. Default: warnings and errors go to the console. */
+  log: usual<Log>(logRule, () => consoleLog),
+  /** Callbacks that metrics and traces are made of. Default: none; this costs nothing. */
+  observe: usual<Observer>(observerRule, () => ({})),
+  /** The prefix of all paths, such as `/twins-api`: plain segments, no trailing slash. Default: none. */
+  basePath: usual<string>(basePathRule, () => ""),
+  /** Origins whose pages may call the API, such as `https://app.example.com`. Default: none. */
+  corsOrigins: usual<readonly string[]>(originsRule, () => []),
+  /** Pages that are served beside the API, by their paths below the base path, such as `/`. Default: none. */
+  pages: usual<Readonly<Record<string, ServedPage>>>(
+    {
+      expected: "an object of pages, each with content and headers, by paths",
+      accepts: arePages,
+    },
+    () => ({}),
+  ),
+  /** How many requests a key has in an hour, by its scope: 1 to 1,000,000. Default: 200 and 500. */
+  requestsPerHour: usual<Partial<RequestsPerHour>>(
+    {
+      expected: "an object of whole numbers from 1 to 1000000, named read_only and full_access",
+      accepts: (value) =>
+        isJsonObject(value) &&
+        Object.entries(value).every(
+          ([scope, count]) =>
+            Object.hasOwn(defaultRequestsPerHour, scope) && wholeNumber(requestsPerHourRange).accepts(count),
+        ),
+    },
+    () => ({}),
+  ),
+  /** How many replies a key, or a host's user, may have running at once on this process: 1 to 100,000. Default 500. */
+  maxRunningReplies: usual<number>(wholeNumber(runningRepliesRange), () => defaultRunningReplies),
+  /** Time without events on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
+  heartbeatMs: usual<number>(wholeNumber(timeRanges.heartbeatMs), () => defaultTimes.heartbeatMs),
+  /** How many streams of conversations a key, or an end user, may have open in this process: 1 to 100,000. Default 100. */
+  maxConversationStreams: usual<number>(
+    wholeNumber(conversationStreamsRange),
+    () => defaultConversationStreams,
+  ),
+  /** The longest time a reply may take, in milliseconds. Default 300,000. */
+  maxReplyMs: usual<number>(wholeNumber(timeRanges.maxReplyMs), () => defaultTimes.maxReplyMs),
+  /**
+   * How long a process keeps its running reply without saving it, in milliseconds. Afterwards another process may end
+   * it. Default 30,000.
+   */
+  leaseMs: usual<number>(wholeNumber(timeRanges.leaseMs), () => defaultTimes.leaseMs),
+  /** Whether a reply continues or is cancelled when its last follower has left. Default `continue`. */
+  onDisconnect: usual<"continue" | "cancel">(oneOf(disconnectPolicies), () => "continue"),
+  /** The endpoints of `/v1` for OpenAI's clients, as `createOpenAIApi` creates them. Default: there are none. */
+  openaiApi: without<ApiExtension>({ expected: "what createOpenAIApi() returns", accepts: isExtension }),
+  /** The endpoint of `/mcp` for MCP clients, as `createMcpApi` creates it. Default: there is none. */
+  mcpApi: without<ApiExtension>({ expected: "what createMcpApi() returns", accepts: isExtension }),
+  /**
+   * Called for each reply with a promise that resolves once its end is stored, and never rejects. For hosts that
+   * otherwise stop the work of a request when its client has left, such as workers. Called without `this`; what it throws
+   * is logged. Default: not called.
+   */
+  waitUntil: without<(work: Promise<unknown>) => void>(functionThat("takes a promise")),
 };
 
-/** Options without a default: to leave them out means something. */
-type WithoutDefault = "verifyToken" | "authenticate" | "waitUntil" | "openaiApi" | "mcpApi";
+type Table = typeof table;
+type ValueOf<Name extends keyof Table> = Table[Name] extends Option<infer Value, infer _> ? Value : never;
+type KindOf<Name extends keyof Table> = Table[Name]["kind"];
+
+/** Options of {@link createService}: `twins`, and whatever is not to be the default. */
+export type ServiceOptions = {
+  readonly [Name in keyof Table as KindOf<Name> extends "needed" ? Name : never]: ValueOf<Name>;
+} & {
+  readonly [Name in keyof Table as KindOf<Name> extends "needed" ? never : Name]?: ValueOf<Name> | undefined;
+};
 
 /** Options with the defaults of those that were left out. */
 export type CompleteOptions = {
-  readonly [Name in Exclude<keyof ServiceOptions, "requestsPerHour">]-?:
-    | Exclude<ServiceOptions[Name], undefined>
-    | (Name extends WithoutDefault ? undefined : never);
+  readonly [Name in Exclude<keyof Table, "requestsPerHour">]:
+    | ValueOf<Name>
+    | (KindOf<Name> extends "without" ? undefined : never);
 } & { readonly requestsPerHour: RequestsPerHour };
 
 /** Fills in the defaults. */
 export function completeOptions(options: ServiceOptions): CompleteOptions {
-  const { twins, verifyToken, authenticate, waitUntil, openaiApi, mcpApi } = options;
-  const { clock = systemClock, random = systemRandom, sha256 = portableSha256, log = consoleLog } = options;
-  const { store = createMemoryStore(), limiter = createMemoryLimiter({ clock }) } = options;
-  const { engines = { echo: createEchoEngine() } } = options;
-  const { basePath = "", corsOrigins = [], pages = {} } = options;
-  const { maxConversationStreams = defaultConversationStreams, onDisconnect = "continue" } = options;
-  const { heartbeatMs = defaultTimes.heartbeatMs, maxReplyMs = defaultTimes.maxReplyMs } = options;
-  const { leaseMs = defaultTimes.leaseMs } = options;
-  const { maxRunningReplies = defaultRunningReplies } = options;
-  const observe = guardObserver(options.observe ?? {}, log);
-  const requestsPerHour = { ...defaultRequestsPerHour, ...options.requestsPerHour };
-  const parts = { store, twins, engines, limiter, requestsPerHour, verifyToken, authenticate, waitUntil };
-  const limits = { maxRunningReplies, maxConversationStreams };
-  const http = { ...limits, basePath, corsOrigins, pages, openaiApi, mcpApi, onDisconnect };
-  return { ...parts, ...http, clock, random, sha256, log, observe, heartbeatMs, maxReplyMs, leaseMs };
+  const { clock = systemClock, log = consoleLog } = options;
+  const given = options as Readonly<Record<string, unknown>>;
+  const complete = Object.entries<Rule & { readonly fallback?: (clock: Clock) => unknown }>(table).map(
+    ([name, { fallback }]) => [name, given[name] ?? fallback?.(clock)],
+  );
+  return {
+    ...(Object.fromEntries(complete) as Omit<CompleteOptions, "requestsPerHour">),
+    observe: guardObserver(options.observe ?? {}, log),
+    requestsPerHour: { ...defaultRequestsPerHour, ...options.requestsPerHour },
+  };
 }
 
 /** Warns once of what the defaults mean: what is lost with the process, and that no client can call the service. */
@@ -248,7 +255,7 @@ export function warnOfDefaults(options: ServiceOptions, log: Log): void {
 
 /** @throws {TypeError} for the first option that cannot be used, with what is accepted. */
 export function requireServiceOptions(options: ServiceOptions): void {
-  requireOptions("createService", options, rules);
+  requireOptions<ServiceOptions>("createService", options, table);
   const { sha256 = portableSha256 } = options;
   const digest: unknown = sha256(sample);
   if (digest !== portableSha256(sample)) throw unusable("createService: sha256", sha256Rule.expected, digest);
