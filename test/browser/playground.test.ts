@@ -195,6 +195,22 @@ describe("the pages", { skip: chromium?.skip ?? "there is no Chromium" }, () => 
     });
   }
 
+  test("of the reference begins with how to authenticate, and lets an endpoint be tried with a key", async () => {
+    await using page = await openPage(browser);
+    await page.goto(`${server.url}/docs`);
+    await page.locator("#authentication").waitFor();
+    await page.fill("#key", await server.key());
+    const list = page.locator("#listTwins");
+    await list.getByText("default 20").waitFor();
+    await list.getByText("Try it").click();
+    await list.getByRole("button", { name: "Send" }).click();
+    await list.locator("pre", { hasText: '"name": "Echo"' }).waitFor();
+    assert.match(await list.locator(".try pre").innerText(), /^200\n/);
+    await page.getByLabel("Search endpoints").fill("client token");
+    assert.equal(await list.isVisible(), false);
+    assert.equal(await page.locator("#createClientToken").isVisible(), true);
+  });
+
   test("of the reference has each operation of the document", async () => {
     await using page = await openPage(browser);
     await page.goto(`${server.url}/docs`);

@@ -13,6 +13,7 @@ import {
   type SchemaNode,
   typeOf,
 } from "./document.ts";
+import { credential, tryOut } from "./try.ts";
 
 const content = byId("content", HTMLElement);
 const contents = byId("contents", HTMLElement);
@@ -22,8 +23,15 @@ async function main(): Promise<void> {
   if (!response.ok) throw new Error(`The document cannot be read (${response.status}).`);
   const document: ApiDocument = await response.json();
   const groups = endpointsByTag(document);
-  content.replaceChildren(introduction(document), ...[...groups].map(section), schemas(document));
-  contents.replaceChildren(...[...groups].map(group), schemaLinks(document));
+  content.replaceChildren(
+    introduction(document),
+    authentication(),
+    ...[...groups].map(section),
+    otherDoors(),
+    refusals(document),
+    schemas(document),
+  );
+  contents.replaceChildren(search(), startLinks(), ...[...groups].map(group), schemaLinks(document));
   if (location.hash !== "") globalThis.document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
@@ -35,6 +43,169 @@ function introduction({ info, servers = [] }: ApiDocument): HTMLElement {
     h("h1", {}, info.title, " ", h("small", {}, info.version)),
     info.description !== undefined && h("p", {}, info.description),
     h("p", {}, "Base address: ", h("code", {}, base)),
+  );
+}
+
+/** How requests are authenticated, and the key that the page's own are sent with. */
+function authentication(): HTMLElement {
+  const command = `node --import tsx server.ts key --sub alice --scope full_access --url ${location.origin}`;
+  return h(
+    "section",
+    { id: "authentication" },
+    h("h2", { class: "tag" }, "authentication"),
+    h(
+      "article",
+      {},
+      h("h3", {}, "Send an API key with every request"),
+      h(
+        "p",
+        {},
+        "In ",
+        h("code", {}, "Authorization: Bearer <key>"),
+        " or ",
+        h("code", {}, "X-API-Key: <key>"),
+        ".",
+      ),
+      h(
+        "ul",
+        {},
+        h(
+          "li",
+          {},
+          h("code", {}, "read_only"),
+          " keys read twins, conversations and messages; ",
+          h("code", {}, "full_access"),
+          " keys also begin conversations and send messages.",
+        ),
+        h(
+          "li",
+          {},
+          "Programs create keys with a JWT, at ",
+          h("code", {}, "POST /api/v1/auth/api-keys"),
+          "; an operator on the command line:",
+        ),
+      ),
+      h("pre", { tabindex: "0" }, h("code", {}, command)),
+      h(
+        "p",
+        {},
+        "A key belongs on a server. Browsers get a client token, for one of your users and a few minutes.",
+      ),
+      h(
+        "p",
+        {},
+        h("label", { for: "key" }, "To try endpoints on this page, a key (or for keys, a JWT): "),
+        credential,
+      ),
+    ),
+  );
+}
+
+/** The same twins for other clients. */
+function otherDoors(): HTMLElement {
+  const base = location.href.replace(/\/docs.*$/, "");
+  const openai = `curl ${base}/v1/chat/completions -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"model": "guide", "messages": [{"role": "user", "content": "Hello"}]}'`;
+  const mcp = `{ "mcpServers": { "twins": { "url": "${base}/mcp", "headers": { "Authorization": "Bearer <key>" } } } }`;
+  return h(
+    "section",
+    { id: "doors" },
+    h("h2", { class: "tag" }, "other doors"),
+    h(
+      "article",
+      { id: "openai" },
+      h("h3", {}, "OpenAI's clients: /v1"),
+      h(
+        "p",
+        {},
+        "Any client of OpenAI's API talks to the twins with the same keys and limits: set its base address to ",
+        h("code", {}, `${base}/v1`),
+        "; a model is a twin. There are models, chat completions and responses; errors are OpenAI's. A reply is stored where a conversation is named.",
+      ),
+      h("pre", { tabindex: "0" }, h("code", {}, openai)),
+    ),
+    h(
+      "article",
+      { id: "mcp" },
+      h("h3", {}, "Assistants: /mcp"),
+      h(
+        "p",
+        {},
+        "MCP clients, over streamable HTTP, find the tools ",
+        h("code", {}, "list_twins"),
+        " and ",
+        h("code", {}, "ask_twin"),
+        ", with the same keys and limits:",
+      ),
+      h("pre", { tabindex: "0" }, h("code", {}, mcp)),
+    ),
+  );
+}
+
+/** What requests are refused with, once for all endpoints. */
+function refusals({ paths }: ApiDocument): HTMLElement {
+  const all = new Map<string, Set<string>>();
+  for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+    for (const [status, { description = "" }] of Object.entries(operation.responses)) {
+      if (status >= "4") all.set(status, (all.get(status) ?? new Set()).add(description));
+    }
+  }
+  const rows = [...all]
+    .sort()
+    .map(([status, descriptions]) =>
+      h(
+        "tr",
+        { id: `status-${status}` },
+        h("th", { scope: "row" }, status),
+        h("td", {}, [...descriptions].join(" ")),
+      ),
+    );
+  return h(
+    "section",
+    { id: "errors" },
+    h("h2", { class: "tag" }, "errors"),
+    h(
+      "article",
+      {},
+      h("h3", {}, "Refusals have one form"),
+      h(
+        "pre",
+        { tabindex: "0" },
+        h("code", {}, '{"error": {"code": "…", "message": "…", "details": {…}, "requestId": "req_…"}}'),
+      ),
+      table("By status", rows),
+    ),
+  );
+}
+
+/** Has the page show only endpoints with certain words. */
+function search(): HTMLElement {
+  const field = h("input", { type: "search", "aria-label": "Search endpoints", placeholder: "Search" });
+  field.addEventListener("input", () => {
+    const words = field.value.toLowerCase().split(/\s+/);
+    for (const article of content.querySelectorAll("article")) {
+      const text = article.textContent?.toLowerCase() ?? "";
+      article.hidden = !words.every((word) => text.includes(word));
+      const link = contents.querySelector<HTMLElement>(`a[href="#${article.id}"]`)?.parentElement;
+      if (link) link.hidden = article.hidden;
+    }
+  });
+  return h("p", { class: "search" }, field);
+}
+
+function startLinks(): HTMLElement {
+  const link = (id: string, name: string) => h("li", {}, h("a", { href: `#${id}` }, name));
+  return h(
+    "section",
+    {},
+    h("h2", {}, "start"),
+    h(
+      "ul",
+      {},
+      link("authentication", "Authentication"),
+      link("openai", "OpenAI's clients: /v1"),
+      link("mcp", "Assistants: /mcp"),
+      link("errors", "Errors"),
+    ),
   );
 }
 
@@ -53,7 +224,8 @@ function section([tag, endpoints]: [string, readonly Endpoint[]]): HTMLElement {
   return h("section", {}, h("h2", { class: "tag" }, tag), ...endpoints.map(article));
 }
 
-function article({ method, path, operation }: Endpoint): HTMLElement {
+function article(endpoint: Endpoint): HTMLElement {
+  const { method, path, operation } = endpoint;
   const { operationId, summary = "", description, parameters = [], requestBody, responses } = operation;
   const body = requestBody?.content["application/json"]?.schema;
   const rows = parameters.map(({ name, in: where, required = false, description, schema }) =>
@@ -67,7 +239,14 @@ function article({ method, path, operation }: Endpoint): HTMLElement {
     h("p", { class: "needs" }, description ?? credentialOf(operation)),
     rows.length > 0 && table("Parameters", rows),
     body && h("p", {}, "Body: ", typeLink(body)),
-    table("Answers", Object.entries(responses).map(answerRow)),
+    table(
+      "Answer",
+      Object.entries(responses)
+        .filter(([status]) => status < "4")
+        .map(answerRow),
+    ),
+    h("p", { class: "needs" }, "Refusals: ", ...refusalLinks(responses)),
+    tryOut(endpoint),
     h(
       "details",
       {},
@@ -83,6 +262,14 @@ function credentialOf({ security = [] }: Endpoint["operation"]): string {
   return schemes.some((scheme) => /jwt|token/i.test(scheme)) ? "Needs a JWT." : "Needs an API key.";
 }
 
+function refusalLinks(responses: Endpoint["operation"]["responses"]): (Node | string)[] {
+  const statuses = Object.keys(responses).filter((status) => status >= "4");
+  return statuses.flatMap((status, at) => [
+    at > 0 ? ", " : "",
+    h("a", { href: `#status-${status}` }, status),
+  ]);
+}
+
 interface Row {
   readonly name: string;
   readonly where?: string;
@@ -92,7 +279,10 @@ interface Row {
 }
 
 function row({ name, where, required, description = "", schema = {} }: Row): HTMLElement {
-  const about = [where, required ? "required" : undefined, limitsOf(schema)].filter(Boolean).join(", ");
+  const usual = schema.default === undefined ? undefined : `default ${JSON.stringify(schema.default)}`;
+  const about = [where, required ? "required" : undefined, usual, limitsOf(schema)]
+    .filter(Boolean)
+    .join(", ");
   return h(
     "tr",
     {},
@@ -110,7 +300,7 @@ function answerRow([status, { description = "", content = {} }]: [
   const schema = media?.schema?.properties?.data ?? media?.schema;
   return h(
     "tr",
-    { class: status.startsWith("2") ? "success" : "refusal" },
+    { class: "success" },
     h("th", { scope: "row" }, status),
     h("td", {}, schema && typeLink(schema), type === "text/event-stream" && h("small", {}, type)),
     h("td", {}, description),
