@@ -7,7 +7,7 @@
 import { createOpenApi } from "./api/document/mod.ts";
 import { type OperationId, pageRoutes, routes } from "./api/routes.ts";
 import { KeyLookup } from "./auth/key-lookup.ts";
-import { createIds } from "./base/ids.ts";
+import { createIds, type Sha256 } from "./base/ids.ts";
 import { MemoryBudget } from "./base/memory-budget.ts";
 import { createAuthentication } from "./http/admission.ts";
 import { Dispatcher } from "./http/dispatch.ts";
@@ -135,7 +135,7 @@ function createContext(
     sha256,
     newId,
     root: `${basePath}/api/v1`,
-    openApi: lazyOpenApi(offered, basePath),
+    openApi: lazyOpenApi(offered, basePath, sha256),
     ready: startOnce(() => replies.start()),
     isDraining,
   };
@@ -154,12 +154,15 @@ function startOnce(start: () => Promise<void>): () => Promise<void> {
 }
 
 /** The OpenAPI document as JSON, created when it is first read: few services are asked for it. */
-function lazyOpenApi(offered: readonly Route[], basePath: string): () => string {
+function lazyOpenApi(offered: readonly Route[], basePath: string, sha256: Sha256): HandlerContext["openApi"] {
   const versioned = offered.filter(({ path }) => path.startsWith("/api/v1/"));
-  let document: string | undefined;
+  let made: ReturnType<HandlerContext["openApi"]> | undefined;
   return () => {
-    document ??= JSON.stringify(createOpenApi(versioned, basePath));
-    return document;
+    if (made) return made;
+    const document = JSON.stringify(createOpenApi(versioned, basePath));
+    const etag = `"${sha256(document).slice(0, 16)}"`;
+    made = { document, headers: { ETag: etag } };
+    return made;
   };
 }
 

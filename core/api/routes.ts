@@ -56,7 +56,7 @@ export function pageRoutes(pages: Readonly<Record<string, ServedPage>>): Route[]
         if (data === undefined) return { document: content, headers };
         const vary = { Vary: "Accept" };
         if (accept?.includes("text/html")) return { document: content, headers: { ...headers, ...vary } };
-        return { data, headers: vary };
+        return { data, headers: { ...vary, "Cache-Control": "no-cache" } };
       },
     }),
   );

@@ -70,9 +70,11 @@ export const statusRoutes = [
     path: "/api/v1/openapi.json",
     summary: "Read this API's OpenAPI 3.1 document",
     credential: "none",
-    success: { status: 200, description: "The document." },
-    async handle(_, { openApi }) {
-      return { document: openApi() };
+    headers: { known: "If-None-Match" },
+    success: { status: 200, description: "The document.", etag: true },
+    async handle({ headers: { known } }, { openApi }) {
+      const { document, headers } = openApi();
+      return known?.includes(headers.ETag) ? { status: 304, headers } : { document, headers };
     },
   }),
 

@@ -45,7 +45,7 @@ export interface HandlerContext {
   /** The path of this version of the API: base path and `/api/v1`. */
   readonly root: string;
   /** The OpenAPI document, as JSON. */
-  openApi(): string;
+  openApi(): { readonly document: string; readonly headers: { readonly ETag: string } };
   /** Resolves once the store has been found usable. Rejects with `unavailable`. */
   ready(): Promise<void>;
   /** Whether balancers should send their clients elsewhere, though all is served. */
@@ -125,6 +125,8 @@ export interface Success {
   readonly schema?: Schema;
   /** Whether `data` is a list of these, with `pagination`. */
   readonly list?: true;
+  /** Whether the answer has an `ETag`: a request that names it in `If-None-Match` gets 304. */
+  readonly etag?: true;
   /** Whether the `Location` header says where the new object is. */
   readonly location?: true;
   /** Whether it is an event stream: a reply's, or a conversation's. Such a route does not answer HEAD. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { hash } from "node:crypto";
 import type { ServedPage } from "../../core/api/routes.ts";
 import packageInfo from "../../package.json" with { type: "json" };
 import { playground } from "../../web/built/playground.ts";
@@ -15,9 +16,15 @@ import { signFor } from "../tokens.ts";
 /** The pages of a server, by their paths. The widget's script is for the pages of others, and always there. */
 export function pagesOf(settings: Settings): Readonly<Record<string, ServedPage>> {
   const ownPages = showsPages(settings)
-    ? { "/": playground, "/docs": reference }
-    : { "/": frontPage(settings) };
+    ? { "/": kept(playground), "/docs": kept(reference) }
+    : { "/": kept(frontPage(settings)) };
   return { ...ownPages, ...widgetPages };
+}
+
+/** A page that browsers keep for five minutes, and then ask whether it has changed. */
+function kept(page: ServedPage): ServedPage {
+  const etag = `"${hash("sha256", page.content).slice(0, 16)}"`;
+  return { ...page, headers: { ...page.headers, ETag: etag, "Cache-Control": "public, max-age=300" } };
 }
 
 /** What a server without a playground says of itself. */

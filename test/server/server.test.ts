@@ -93,6 +93,23 @@ describe("the server", () => {
     await server.stop();
   });
 
+  test("its pages may be kept for a while, and neither they nor the OpenAPI document are sent again if they have not changed", async () => {
+    const { flags } = await scratch();
+    const server = await startServer(flags);
+    for (const path of ["/", "/docs", "/widget.js", "/api/v1/openapi.json"]) {
+      const first = await fetch(server.url + path);
+      const isPage = !path.startsWith("/api");
+      assert.equal(first.headers.get("cache-control"), isPage ? "public, max-age=300" : "no-store", path);
+      const etag = first.headers.get("etag") ?? "";
+      assert.match(etag, /^"[0-9a-f]{16}"$/);
+      const again = await fetch(server.url + path, { headers: { "If-None-Match": etag } });
+      assert.deepEqual([again.status, await again.text(), again.headers.get("etag")], [304, "", etag], path);
+      const changed = await fetch(server.url + path, { headers: { "If-None-Match": '"other"' } });
+      assert.equal(changed.status, 200);
+    }
+    await server.stop();
+  });
+
   test("an IPv6 address is written in brackets", async () => {
     const { flags } = await scratch();
     const server = await startServer([...flags, "--host", "::1"]);

@@ -33,6 +33,7 @@ export const responseHeaders = {
     description: "Present if an earlier request with this Idempotency-Key had this effect.",
     schema: { const: "true" },
   },
+  ETag: { description: "Changes with the answer.", schema: { type: "string" } },
   Location: { description: "The path of the new object.", schema: { type: "string" } },
 };
 
@@ -56,6 +57,7 @@ export function successHeaders({ credential, idempotency, success }: Route): Rec
   const names: HeaderName[] = [];
   if (credential === "api_key") names.push(...rateLimitHeaders);
   if (idempotency === "supported") names.push("Idempotency-Replayed");
+  if (success.etag) names.push("ETag");
   if (success.location) names.push("Location");
   return headersOf(names);
 }

@@ -234,6 +234,7 @@ function operation(route: Route): Record<string, unknown> {
     ...(body && { requestBody: { required: true, content: { "application/json": media(body) } } }),
     responses: {
       [status]: { description, headers: successHeaders(route), ...(content && { content }) },
+      ...(success.etag && { 304: { description: "Nothing has changed.", headers: successHeaders(route) } }),
       ...errorResponses(route),
     },
   };
@@ -262,6 +263,8 @@ function headerParameters(route: Route): unknown[] {
     const description = "Equal requests with the same key have one effect, for 24 hours.";
     headers.push(header("Idempotency-Key", description, { type: "string", pattern: keyPattern.source }));
   }
+  if (route.success.etag)
+    headers.push(header("If-None-Match", "The ETag of an earlier answer.", { type: "string" }));
   for (const [parameter, field] of Object.entries(route.queryHeaders ?? {})) {
     const description = `The same as the parameter ${parameter}; the header wins.`;
     // A string, because that is what clients have of an event's id.
