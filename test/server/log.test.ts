@@ -120,7 +120,7 @@ describe("what the server logs", () => {
       JWT_JWKS_URL: "http://127.0.0.1:9/jwks",
     });
     for (const message of [
-      "MODEL_NAME does nothing without MODEL_BASE_URL",
+      "MODEL_NAME (--model-name) does nothing without MODEL_BASE_URL",
       "a twin's engine is not set up, so its replies will fail",
       "JWTs issued for other services are accepted, too, because JWT_AUDIENCE is not set",
     ]) {
