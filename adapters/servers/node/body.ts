@@ -49,7 +49,6 @@ function endWith(text: string, response: ServerResponse): void {
 /** Writes bytes piece by piece, as the client takes them, and ends the response. */
 function writePieces(bytes: Buffer, response: ServerResponse): void {
   let written = 0;
-  awaitReader(response, bytes.length);
   function writeOn(): void {
     while (written < bytes.length) {
       const piece = bytes.subarray(written, written + pieceBytes);
@@ -74,34 +73,6 @@ function cutIfStalled(response: ServerResponse): void {
   response.on("drain", wait);
   response.once("close", () => clearTimeout(timer));
   wait();
-}
-
-/** How much may wait in all, in bytes. One key may ask for pages of megabytes hundreds of times an hour. */
-const mostUnread = 256 * 1024 * 1024;
-
-/** The length of each, those that have waited longest first. */
-const unread = new Map<ServerResponse, number>();
-let unreadBytes = 0;
-
-/**
- * Counts an answer until all of it is sent. If too much is waiting, disconnects the clients that have let it wait
- * longest.
- */
-function awaitReader(response: ServerResponse, bytes: number): void {
-  if (response.destroyed) return; // no event would end the count
-  unread.set(response, bytes);
-  unreadBytes += bytes;
-  for (const over of ["finish", "close"] as const) response.once(over, () => forget(response));
-  for (const oldest of unread.keys()) {
-    if (unreadBytes <= mostUnread || oldest === response) return;
-    forget(oldest);
-    oldest.destroy();
-  }
-}
-
-function forget(response: ServerResponse): void {
-  unreadBytes -= unread.get(response) ?? 0;
-  unread.delete(response);
 }
 
 /**
