@@ -106,7 +106,7 @@ async function ask(tool: ToolCall, question: Question, call: Call, context: Hand
 async function begin(asked: Question, call: Call, context: HandlerContext): Promise<ReplyFeed> {
   const { caller, fields, requestId } = call;
   const { store, replies, twins, clock, sha256 } = context;
-  const { owner, reach, key, limits } = caller;
+  const { owner, reach, limits } = caller;
   const { twin: twinId, question: content, conversation, requestKey = null } = asked;
   const twin = await requireTwin(twins, reach, twinId);
   const body = { twin: twinId, content, conversation };
@@ -121,7 +121,7 @@ async function begin(asked: Question, call: Call, context: HandlerContext): Prom
     const conversationId = known?.id ?? (await createConversation(context, reach, twin.id, { claim: once }));
     const sent = await replies.send({
       ...{ ...reach, conversationId, twin, content, claim },
-      ...{ keyId: key?.id, limits, requestId, traceparent: fields.traceparent ?? undefined },
+      ...{ limits, requestId, traceparent: fields.traceparent ?? undefined },
     });
     if ("feed" in sent) return sent.feed;
     made = sent.claim;

@@ -57,10 +57,10 @@ const retryWindowMs = 60_000;
 /** What the log and the traces say of the request that sends a message. */
 export function sendFields({
   requestId,
-  caller: { key, limits },
+  caller: { limits },
   fields,
-}: Call): Pick<Send, "requestId" | "keyId" | "limits" | "traceparent"> {
-  return { requestId, keyId: key?.id, limits, traceparent: fields.traceparent ?? undefined };
+}: Call): Pick<Send, "requestId" | "limits" | "traceparent"> {
+  return { requestId, limits, traceparent: fields.traceparent ?? undefined };
 }
 
 /** Sends a message, or finds the reply that an equal request began. */

@@ -104,7 +104,7 @@ interface Way {
 }
 
 function beginStatements(begin: BeginReply, { path, from, before }: Way): SqlStatement[] {
-  const { owner, endUser = null, question, reply, lease, keyId, lastAttempt = false, claim } = begin;
+  const { owner, endUser = null, question, reply, lease, lastAttempt = false, claim } = begin;
   const { conversationId, seq, after } = question;
   // A fork replaces the path, wherever that ends.
   const expected = begin.forkAt === undefined ? after : null;
@@ -123,7 +123,7 @@ function beginStatements(begin: BeginReply, { path, from, before }: Way): SqlSta
       params: [
         ...[owner, conversationId, question.id, question.content, question.createdAt, question.completedAt],
         ...[seq, after, from, reply.id, reply.createdAt, seq + 1, lease.holder, lease.until],
-        ...[reply.twinRevision, keyId ?? null, lastAttempt ? 1 : 0],
+        ...[reply.twinRevision, lastAttempt ? 1 : 0],
       ],
     },
   ];
@@ -138,9 +138,9 @@ const takeConversation = `UPDATE conversations
     AND COALESCE(last_message_id, '') = COALESCE($6, last_message_id, '')`;
 
 const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, content, status, seq, after_id, branch_from,
-    created_at, completed_at, lease_holder, lease_until, twin_revision, key_id, last_attempt) VALUES
-  ($1, $2, $3, 'user', $4, 'completed', $7, $8, $9, $5, $6, NULL, NULL, NULL, NULL, 0),
-  ($1, $2, $10, 'assistant', '', 'in_progress', $12, $3, NULL, $11, NULL, $13, $14, $15, $16, $17)`;
+    created_at, completed_at, lease_holder, lease_until, twin_revision, last_attempt) VALUES
+  ($1, $2, $3, 'user', $4, 'completed', $7, $8, $9, $5, $6, NULL, NULL, NULL, 0),
+  ($1, $2, $10, 'assistant', '', 'in_progress', $12, $3, NULL, $11, NULL, $13, $14, $15, $16)`;
 
 /**
  * How a reply can begin now, or why it cannot. Looks for the claim last, because an equal request may begin the reply

@@ -120,7 +120,7 @@ export const tables: readonly Table[] = [
   { name: "claims", key: ["owner", "end_user", "path", "claim_key"] },
   { name: "api_keys", key: ["owner", "id"] },
   { name: "client_tokens", key: ["hash"] },
-  { name: "usage_sums", key: ["owner", "day", "key_id", "end_user", "twin_id"] },
+  { name: "usage_sums", key: ["owner", "kind", "name", "day"] },
 ];
 
 /** The version of an up-to-date database. An empty one has version 0. */
@@ -220,7 +220,6 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       failure ${text},
       sources ${text},
       twin_revision ${text},
-      key_id ${text},
       last_attempt SMALLINT NOT NULL DEFAULT 0,
       attempt BIGINT NOT NULL DEFAULT 1,
       continued_from BIGINT,
@@ -276,18 +275,17 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
     )`,
     "CREATE INDEX claims_by_expiry ON claims (expires_at)",
 
-    // What replies took. A key or end user that is not known is empty.
+    // What replies took, by day: all (kind day), with a twin, and of an end user, whose name is empty for none.
     `CREATE TABLE usage_sums (
       owner ${text} NOT NULL,
+      kind ${text} NOT NULL,
+      name ${text} NOT NULL,
       day ${text} NOT NULL,
-      key_id ${text} NOT NULL,
-      end_user ${text} NOT NULL,
-      twin_id ${text} NOT NULL,
       replies BIGINT NOT NULL,
       input_tokens BIGINT NOT NULL,
       output_tokens BIGINT NOT NULL,
       cached_input_tokens BIGINT NOT NULL,
-      PRIMARY KEY (owner, day, key_id, end_user, twin_id)
+      PRIMARY KEY (owner, kind, name, day)
     )`,
 
     ...createLimits,

@@ -12,52 +12,60 @@ import {
   type Usage,
 } from "../../core/store/records.ts";
 import type { Store, UsageGroup } from "../../core/store/store.ts";
-import type { SqlDriver, SqlStatement } from "./driver.ts";
+import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
 
-const columnOf: Readonly<Record<UsageGroup, string>> = { day: "day", twin: "twin_id", endUser: "end_user" };
+/** Each reply counts in three sums: the owner's, those with its twin, and those of its end user, each by day. */
+const kinds: readonly UsageGroup[] = ["day", "endUser", "twin"];
 
-const addToSums = `ON CONFLICT (owner, day, key_id, end_user, twin_id) DO UPDATE SET
+const addToSums = `ON CONFLICT (owner, kind, name, day) DO UPDATE SET
     replies = usage_sums.replies + excluded.replies,
     input_tokens = usage_sums.input_tokens + excluded.input_tokens,
     output_tokens = usage_sums.output_tokens + excluded.output_tokens,
     cached_input_tokens = usage_sums.cached_input_tokens + excluded.cached_input_tokens`;
 
-const columns =
-  "owner, day, key_id, end_user, twin_id, replies, input_tokens, output_tokens, cached_input_tokens";
+const columns = "owner, kind, name, day, replies, input_tokens, output_tokens, cached_input_tokens";
 
 function counts(usage: Usage | null): number[] {
   return [usage?.inputTokens ?? 0, usage?.outputTokens ?? 0, usage?.cachedInputTokens ?? 0];
 }
 
 /** Adds a stored reply that ends. */
-export function addUsage({ owner, conversationId, id, completedAt, usage }: EndReply): SqlStatement {
+export function addUsage({ owner, conversationId, completedAt, usage }: EndReply): SqlStatement {
+  const nameOf = { day: "''", endUser: "COALESCE(end_user, '')", twin: "twin_id" };
+  const sums = kinds.map(
+    (kind) => `SELECT owner, '${kind}', ${nameOf[kind]}, CAST($3 AS TEXT),
+        1, CAST($4 AS BIGINT), CAST($5 AS BIGINT), CAST($6 AS BIGINT)
+      FROM conversations WHERE owner = $1 AND id = $2`,
+  );
   return {
-    sql: `INSERT INTO usage_sums (${columns})
-      SELECT $1, $4, COALESCE(key_id, ''), COALESCE(end_user, ''), twin_id,
-        1, CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT)
-      FROM conversations CROSS JOIN messages
-      WHERE conversations.owner = $1 AND conversations.id = $2 AND messages.id = $3
-      ${addToSums}`,
-    params: [owner, conversationId, id, dayOf(completedAt), ...counts(usage)],
+    sql: `INSERT INTO usage_sums (${columns}) ${sums.join(" UNION ALL ")} ${addToSums}`,
+    params: [owner, conversationId, dayOf(completedAt), ...counts(usage)],
   };
 }
 
 /** Adds the reply in progress of a conversation that is deleted. */
 export function addRunning({ owner, id, endUser, twinId }: ConversationRecord, at: number): SqlStatement {
-  return {
-    sql: `INSERT INTO usage_sums (${columns})
-      SELECT owner, $3, COALESCE(key_id, ''), $4, $5, 1, 0, 0, 0
-      FROM messages WHERE owner = $1 AND conversation_id = $2 AND status = 'in_progress' ${addToSums}`,
-    params: [owner, id, dayOf(at), endUser ?? "", twinId],
-  };
+  return addEach(
+    { owner, endUser, twinId, completedAt: at, usage: null },
+    "WHERE EXISTS (SELECT 1 FROM messages WHERE owner = $1 AND conversation_id = $8 AND status = 'in_progress')",
+    [id],
+  );
 }
 
-/** Adds a reply that is not stored. */
-function addCounted({ owner, keyId, endUser, twinId, completedAt, usage }: CountedReply): SqlStatement {
+/** Adds a reply whose conversation need not be looked up. */
+function addEach(
+  { owner, endUser, twinId, completedAt, usage }: CountedReply,
+  where: string,
+  params: readonly SqlValue[],
+): SqlStatement {
+  const nameOf = { day: "''", endUser: "CAST($3 AS TEXT)", twin: "CAST($4 AS TEXT)" };
+  const sums = kinds.map(
+    (kind) => `SELECT CAST($1 AS TEXT), '${kind}', ${nameOf[kind]}, CAST($2 AS TEXT),
+        1, CAST($5 AS BIGINT), CAST($6 AS BIGINT), CAST($7 AS BIGINT) ${where}`,
+  );
   return {
-    sql: `INSERT INTO usage_sums (${columns})
-      VALUES ($1, $2, $3, $4, $5, 1, CAST($6 AS BIGINT), CAST($7 AS BIGINT), CAST($8 AS BIGINT)) ${addToSums}`,
-    params: [owner, dayOf(completedAt), keyId ?? "", endUser ?? "", twinId, ...counts(usage)],
+    sql: `INSERT INTO usage_sums (${columns}) ${sums.join(" UNION ALL ")} ${addToSums}`,
+    params: [owner, dayOf(completedAt), endUser ?? "", twinId, ...counts(usage), ...params],
   };
 }
 
@@ -67,11 +75,11 @@ export function forgetUsage(owner: string, endUser: string): SqlStatement[] {
   return [
     {
       sql: `INSERT INTO usage_sums (${columns})
-        SELECT owner, day, key_id, '', twin_id, replies, input_tokens, output_tokens, cached_input_tokens
-        FROM usage_sums AS known WHERE owner = $1 AND end_user = $2 ORDER BY day, key_id, twin_id ${addToSums}`,
+        SELECT owner, kind, '', day, replies, input_tokens, output_tokens, cached_input_tokens
+        FROM usage_sums AS known WHERE owner = $1 AND kind = 'endUser' AND name = $2 ORDER BY day ${addToSums}`,
       params,
     },
-    { sql: "DELETE FROM usage_sums WHERE owner = $1 AND end_user = $2", params },
+    { sql: "DELETE FROM usage_sums WHERE owner = $1 AND kind = 'endUser' AND name = $2", params },
   ];
 }
 
@@ -79,22 +87,19 @@ export function forgetUsage(owner: string, endUser: string): SqlStatement[] {
 export function usageMethods(driver: SqlDriver): Pick<Store, "countReply" | "listUsage"> {
   return {
     async countReply(reply) {
-      await driver.batch([addCounted(reply)]);
+      await driver.batch([addEach(reply, "WHERE true", [])]);
     },
 
     async listUsage(owner, { from, to, groupBy, offset, limit }) {
-      const column = columnOf[groupBy];
-      const where = "FROM usage_sums WHERE owner = $1 AND day >= $2 AND day <= $3";
-      const [counted] = await driver.all(`SELECT count(DISTINCT ${column}) AS total ${where}`, [
-        owner,
-        from,
-        to,
-      ]);
+      const column = groupBy === "day" ? "day" : "name";
+      const where = "FROM usage_sums WHERE owner = $1 AND kind = $2 AND day >= $3 AND day <= $4";
+      const params = [owner, groupBy, from, to];
+      const [counted] = await driver.all(`SELECT count(DISTINCT ${column}) AS total ${where}`, params);
       const rows = await driver.all(
         `SELECT ${column} AS group_name, sum(replies) AS replies, sum(input_tokens) AS input_tokens,
           sum(output_tokens) AS output_tokens, sum(cached_input_tokens) AS cached_input_tokens ${where}
-          GROUP BY ${column} ORDER BY ${column} LIMIT $4 OFFSET $5`,
-        [owner, from, to, limit, offset],
+          GROUP BY ${column} ORDER BY ${column} LIMIT $5 OFFSET $6`,
+        [...params, limit, offset],
       );
       const items = rows.map((row) => ({
         group: String(row.group_name) || null,

@@ -161,7 +161,7 @@ async function send(
   context: HandlerContext,
 ): Promise<SendResult> {
   const { caller, params, body, fields, headers, requestId } = call;
-  const { owner, reach, key, limits } = caller;
+  const { owner, reach, limits } = caller;
   const { store, twins, replies, clock, sha256 } = context;
   const conversation = (await replies.findConversation(reach, params.id)) ?? conversationNotFound();
   requireTwinInReach(reach, conversation);
@@ -177,7 +177,6 @@ async function send(
     }
     const sent = await replies.send({
       ...reach,
-      keyId: key?.id,
       limits,
       conversationId,
       twin,

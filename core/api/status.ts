@@ -8,7 +8,7 @@ import { unavailable } from "../http/envelope.ts";
 import { route } from "../http/route.ts";
 import { remainingTokens } from "../limits/token-bucket.ts";
 import { dayMs, dayOf } from "../store/records.ts";
-import { shuttingDown } from "../wire/errors.ts";
+import { shuttingDown, validationError } from "../wire/errors.ts";
 import {
   healthSchema,
   type UsageResource,
@@ -18,6 +18,9 @@ import {
 } from "../wire/schemas.ts";
 import { requireDay, requireOrder } from "./days.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
+
+/** The longest period that is summed, in days. */
+const mostDays = 400;
 
 export const statusRoutes = [
   route({
@@ -46,19 +49,21 @@ export const statusRoutes = [
     operationId: "listUsage",
     method: "GET",
     path: "/api/v1/usage/history",
-    summary: "Count your replies and their tokens, by day, twin or end user; costs nothing",
+    summary: "Count your replies and their tokens, by day, twin or end user",
     credential: "api_key",
     scope: "read_only",
     ownersOnly: true,
-    free: true,
     query: usageQuerySchema,
     success: { status: 200, description: "A page of sums.", schema: usageSumSchema, list: true },
     async handle({ caller: { owner }, query }, { store, clock }) {
       const { to = dayOf(clock.now()) } = query;
       const lastDay = requireDay("to", to);
       const { from = dayOf(lastDay - 29 * dayMs), groupBy } = query;
-      requireDay("from", from);
+      const firstDay = requireDay("from", from);
       requireOrder(from, to);
+      if (lastDay - firstDay >= mostDays * dayMs) {
+        throw validationError([{ path: "from", message: `must be at most ${mostDays - 1} days before to` }]);
+      }
       const sums = await store.listUsage(owner, { ...sliceOf(query), from, to, groupBy });
       return pageOf(query, sums, (sum) => sum);
     },

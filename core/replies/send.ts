@@ -25,8 +25,6 @@ const lookMs = 2000;
 
 /** A message to send, checked. */
 export interface Send extends Reach {
-  /** The key that asks. */
-  readonly keyId?: string | undefined;
   /** How many replies the credential may have running at once. */
   readonly limits: readonly RunningLimit[];
   readonly conversationId: string;
@@ -53,7 +51,7 @@ export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
 
 /** Stores a question and its reply, and has the reply produced. */
 export async function sendMessage(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent> {
-  const { owner, endUser, keyId, conversationId, content, history, twin, claim } = send;
+  const { owner, endUser, conversationId, content, history, twin, claim } = send;
   const { limits, requestId, traceparent, readAlong = false } = send;
   const { engines, sha256, newId, clock, conversations } = context;
   const fields = { conversationId, content, twinRevision: twinRevision(twin, sha256) };
@@ -72,7 +70,6 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
       begun = await begin(context, {
         owner,
         endUser,
-        keyId,
         question,
         reply,
         lease,

@@ -16,10 +16,7 @@ import { newMessages, type Send } from "./send.ts";
 
 /** What is asked, by whom. */
 export interface UnstoredTurn
-  extends Pick<
-    Send,
-    "owner" | "endUser" | "keyId" | "limits" | "twin" | "content" | "requestId" | "traceparent"
-  > {
+  extends Pick<Send, "owner" | "endUser" | "limits" | "twin" | "content" | "requestId" | "traceparent"> {
   readonly history: readonly HistoryMessage[];
 }
 
@@ -95,11 +92,11 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
 /** Once only, as a store that has failed may have counted it nevertheless: the log has what may be missing. */
 async function count(
   { store }: ReplyContext,
-  { owner, keyId, endUser, twin }: UnstoredTurn,
+  { owner, endUser, twin }: UnstoredTurn,
   { completedAt, createdAt, usage }: MessageRecord,
   report: ReplyReport,
 ): Promise<void> {
-  const who = { owner, keyId, endUser: endUser ?? null, twinId: twin.id };
+  const who = { owner, endUser: endUser ?? null, twinId: twin.id };
   try {
     await store.countReply({ ...who, completedAt: completedAt ?? createdAt, usage });
   } catch (error) {

@@ -40,8 +40,6 @@ export interface MessageEntry {
   cancelRequested: boolean;
   /** Whether its engine must not be asked again. */
   lastAttempt?: boolean | undefined;
-  /** The key that asked for it. */
-  readonly keyId?: string | undefined;
   /** What equal questions without an answer have in common. */
   unanswered?: string | undefined;
 }
@@ -49,10 +47,9 @@ export interface MessageEntry {
 /** An idempotency claim. */
 export interface ClaimEntry extends MadeClaim, IdempotencyClaim {}
 
-/** The sums of one key, end user, twin and day. */
+/** The sums of one end user, twin and day. */
 export interface UsageEntry {
   readonly owner: string;
-  readonly keyId: string | undefined;
   readonly endUser: string | null;
   readonly twin: string;
   readonly day: string;
@@ -84,7 +81,7 @@ export interface MemoryRecords {
   readonly running: Set<MessageEntry>;
   /** By hash. */
   readonly clientTokens: Map<string, ClientTokenRecord>;
-  /** By owner, key, end user, twin and day. */
+  /** By owner, end user, twin and day. */
   readonly usage: Map<string, UsageEntry>;
   /** By owner, end user, path and key. */
   readonly claims: Map<string, ClaimEntry>;

@@ -123,14 +123,14 @@ function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
 function storeMessages(
   owned: OwnerRecords,
   conversation: ConversationEntry,
-  { question, reply, lease, forkAt, lastAttempt, keyId }: BeginReply,
+  { question, reply, lease, forkAt, lastAttempt }: BeginReply,
 ): MessageEntry {
   const { path, branches, messages, record } = conversation;
   const from = forkAt ?? owned.messages.get(question.after ?? "")?.record.seq ?? -1;
   if (from !== question.seq - 1) branches.push({ seq: question.seq, from });
   conversation.path = withPair(forkAt === undefined ? path : pathTo(forkAt, path, branches), question.seq);
   const asked = { record: question, conversation, lease: undefined, cancelRequested: false };
-  const answer = { record: reply, conversation, lease, cancelRequested: false, lastAttempt, keyId };
+  const answer = { record: reply, conversation, lease, cancelRequested: false, lastAttempt };
   messages.push(asked, answer);
   owned.messages.set(question.id, asked);
   owned.messages.set(reply.id, answer);
@@ -158,23 +158,22 @@ function endEntry(entry: MessageEntry, end: EndReply): void {
 /** Counts a stored reply that ends. */
 export function countEntry(
   records: MemoryRecords,
-  { conversation, keyId }: MessageEntry,
+  { conversation }: MessageEntry,
   end: Pick<CountedReply, "completedAt" | "usage">,
 ): void {
   const { owner, endUser, twinId } = conversation.record;
   const { completedAt, usage } = end;
-  addUsage(records, { owner, keyId, endUser, twinId, completedAt, usage });
+  addUsage(records, { owner, endUser, twinId, completedAt, usage });
 }
 
 /** Adds a reply that has ended. */
 function addUsage(
   records: MemoryRecords,
-  { owner, keyId, endUser, twinId: twin, completedAt, usage }: CountedReply,
+  { owner, endUser, twinId: twin, completedAt, usage }: CountedReply,
 ): void {
   const day = dayOf(completedAt);
   add(records, {
     owner,
-    keyId,
     endUser,
     twin,
     day,
@@ -195,7 +194,7 @@ export function forgetUsage(records: MemoryRecords, owner: string, endUser: stri
 }
 
 function add({ usage }: MemoryRecords, more: UsageEntry): void {
-  const name = JSON.stringify([more.owner, more.keyId, more.endUser, more.twin, more.day]);
+  const name = JSON.stringify([more.owner, more.endUser, more.twin, more.day]);
   const known = usage.get(name);
   usage.set(name, known ? { ...more, ...sumOf(known, more) } : more);
 }

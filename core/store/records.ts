@@ -227,8 +227,6 @@ export function questionKey(question: string, sha256: Sha256): string {
 /** What is counted of a reply that is not stored itself. */
 export interface CountedReply {
   readonly owner: string;
-  /** The key that asked. Undefined: the host knew its user. */
-  readonly keyId: string | undefined;
   readonly endUser: string | null;
   readonly twinId: string;
   readonly completedAt: number;

@@ -50,8 +50,6 @@ export interface BeginReply extends Reach {
   /** The reply, empty and in progress. */
   readonly reply: MessageRecord;
   readonly lease: Lease;
-  /** The key that asked, for the sums of {@link Store.listUsage}. */
-  readonly keyId?: string | undefined;
   readonly claim?: IdempotencyClaim;
   /** Whether no other process can begin the reply again, as its history is not stored. Default false. */
   readonly lastAttempt?: boolean | undefined;
@@ -296,7 +294,7 @@ export interface Store {
   /** Counts a reply that has ended, and that is not stored itself. */
   countReply(reply: CountedReply): Promise<void>;
   /**
-   * What an owner's replies took, by group in ascending order. Each is counted as it ends, by key, end user, twin and day,
+   * What an owner's replies took, by group in ascending order. Each is counted as it ends, by end user, twin and day,
    * and stays counted when its conversation is deleted.
    */
   listUsage(owner: string, slice: UsageSlice): Promise<Listing<UsageSum>>;

@@ -186,7 +186,7 @@ for (const transport of transports) {
       assert.equal(fresh.headers.get("x-ratelimit-remaining"), "8");
     });
 
-    test("a key reads what its replies took, by day, twin or end user, and that costs nothing", async () => {
+    test("a key reads what its replies took, by day, twin or end user, of at most 400 days", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key("full_access");
       await send(fixture, key, (await converse(fixture, key, { endUser: "ann" })).id);
@@ -199,17 +199,20 @@ for (const transport of transports) {
         { group: "ann", replies: 1, ...none },
       ]);
       assert.deepEqual(await read("?to=2026-01-01"), []);
+      const longest = await read("?groupBy=twin&from=2024-11-29&to=2026-01-02");
+      assert.deepEqual(longest, [{ group: "echo", replies: 2, ...none }]);
       for (const query of [
         "from=2026-02-30",
         "to=2026-1-1",
         "from=2026-01-01&to=2026-02-31",
         "groupBy=key",
         "from=2026-01-03",
+        "from=2024-11-28&to=2026-01-02",
       ]) {
         assert.equal((await fixture.call("GET", `/usage/history?${query}`, key)).status, 400, query);
       }
       const history = await fixture.call("GET", "/usage/history", key);
-      assert.equal(history.headers.get("x-ratelimit-remaining"), "496");
+      assert.equal(history.headers.get("x-ratelimit-remaining"), "485");
     });
 
     test("the usage history says how it takes a day", async () => {

@@ -104,7 +104,6 @@ export async function callEverything(given: Store): Promise<void> {
   }
   await store.countReply({
     owner,
-    keyId: undefined,
     endUser: "ann",
     twinId,
     completedAt: start,

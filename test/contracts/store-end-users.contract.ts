@@ -234,9 +234,9 @@ export function endUsersContract(open: () => Store): void {
       const usage = { inputTokens: 10, outputTokens: 1, totalTokens: 11, cachedInputTokens: 4 };
       const { id } = await newConversation(store, owner, { endUser: "ann" });
       await converse(store, owner, id, { at: completedAt, usage });
-      const counted = { owner, keyId: undefined, endUser: "ann", twinId: "ada", completedAt, usage };
+      const counted = { owner, endUser: "ann", twinId: "ada", completedAt, usage };
       await store.countReply(counted);
-      await store.countReply({ ...counted, keyId: "key_1", usage: null });
+      await store.countReply({ ...counted, usage: null });
       await store.countReply({ ...counted, endUser: null });
       await store.countReply({ ...counted, owner: newOwner() });
       const days = { ...slice, from: "2031-05-06", to: "2031-05-06" };
