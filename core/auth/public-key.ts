@@ -101,10 +101,12 @@ async function algorithmsOf(jwk: JWK): Promise<string[]> {
   const find = createKeyFinder([jwk], noLog);
   const usable: string[] = [];
   for (const alg of algorithmsByKind.get(kind) ?? []) {
-    const [key] = await find({ alg });
+    // Deno's types do not know what jose's keys are.
+    const [key] = (await find({ alg })) as readonly Pick<CryptoKey, "algorithm">[];
+    if (!key) continue;
     // jose would refuse a shorter RSA key at each use (RFC 7518 section 3.3).
-    const { modulusLength = 2048 } = (key?.algorithm ?? {}) as Partial<RsaKeyAlgorithm>;
-    if (key && modulusLength >= 2048) usable.push(alg);
+    const { modulusLength = 2048 } = key.algorithm as Partial<RsaKeyAlgorithm>;
+    if (modulusLength >= 2048) usable.push(alg);
   }
   return usable;
 }
