@@ -156,6 +156,28 @@ for (const { name, skip, start } of sharedBrowsers) {
       assert.equal(await page.locator("#conversations button:focus").innerText(), "New conversation");
     });
 
+    test("edits a question, asks for another reply, and turns between versions", async () => {
+      await using page = await open();
+      await send(page, "word0 one");
+      await replyOn(page);
+      await page.getByRole("button", { name: "Edit" }).click();
+      await page.waitForFunction(
+        () => document.querySelector<HTMLTextAreaElement>("#content")?.value === "word0 one",
+      );
+      await send(page, "word0 two");
+      await page.locator(".message.user", { hasText: "2 / 2" }).waitFor();
+      await page.getByRole("button", { name: "Try again" }).press("Enter");
+      await page.locator(".message.user", { hasText: "3 / 3" }).waitFor();
+      await assertAccessible(page);
+      await page.getByRole("button", { name: "2 / 3" }).press("Enter");
+      await page.getByRole("button", { name: "1 / 3" }).click();
+      await page.locator(".message.twin .text", { hasText: "word0 one" }).waitFor();
+      assert.deepEqual(
+        (await server.stored(page)).map(({ content }) => content),
+        ["word0 one", "word0 one"],
+      );
+    });
+
     test("asks for a credential if its link has expired", async () => {
       await using page = await openPage(browser);
       await page.goto(`${server.url}/`);

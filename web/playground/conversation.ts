@@ -5,8 +5,9 @@
  */
 
 import type { Conversation, Message, ReplyStream, StreamEvent, Twin, TwinClient } from "../../client/mod.ts";
+import { endOf, pathTo, versionsOf } from "../shared/branches.ts";
 import { h } from "../shared/dom.ts";
-import { ReplyElement, userMessage } from "./message.ts";
+import { messageTool, ReplyElement, userMessage } from "./message.ts";
 
 /** What a conversation tells the page. */
 export interface ConversationListener {
@@ -14,6 +15,8 @@ export interface ConversationListener {
   moved(): void;
   /** Something about the reply that runs has changed. */
   changed(): void;
+  /** A message is to be written anew: these are its words. */
+  editing(content: string): void;
   /** A reply has ended. */
   ended(): void;
   failed(error: unknown): void;
@@ -25,6 +28,10 @@ interface RunningReply {
   /** The stream that is followed. Undefined: the connection was cut. */
   stream: ReplyStream | undefined;
   messageId: string | undefined;
+  /** The question that was sent for it from here. */
+  question?: HTMLElement;
+  /** Whether that begins another branch: the path is shown anew at the end. */
+  isBranch?: boolean;
 }
 
 /** Shows a conversation in an element. */
@@ -36,6 +43,8 @@ export class ConversationView {
   readonly #listener: ConversationListener;
   #running: RunningReply | undefined;
   #closed = false;
+  /** What the next message follows, if it is not the path's end: it is written in place of another. */
+  #after: string | null | undefined;
 
   constructor(
     conversation: Conversation,
@@ -63,12 +72,24 @@ export class ConversationView {
   /** Shows the messages so far. A reply that runs is followed from its beginning. */
   async open(): Promise<void> {
     const { greeting, name } = this.#twin;
-    const newest = await this.#client.messages.list(this.conversation.id, { order: "desc", limit: 100 });
+    const { id } = this.conversation;
+    const [{ lastMessageId }, { data }] = await Promise.all([
+      this.#client.conversations.get(id),
+      this.#client.messages.list(id, { path: "all", order: "desc", limit: 100 }),
+    ]);
     if (this.#closed) return;
     this.#list.replaceChildren();
     if (greeting !== null) this.#list.append(this.#reply(name, greeting));
-    for (const message of newest.data.reverse()) this.#show(message);
+    const all = data.reverse();
+    for (const message of pathTo(all, lastMessageId)) this.#show(message, all);
     this.#listener.moved();
+  }
+
+  /** Ends an edit without a message. Returns whether there was one. */
+  stopEditing(): boolean {
+    const isEditing = this.#after !== undefined;
+    this.#after = undefined;
+    return isEditing;
   }
 
   /** Leaves the conversation; a reply that runs goes on. */
@@ -80,11 +101,16 @@ export class ConversationView {
   /** Sends a message. `twice`: in two requests at once with one Idempotency-Key, which have one reply. */
   send(content: string, { twice = false } = {}): void {
     const idempotencyKey = crypto.getRandomValues(new Uint32Array(4)).join("-");
-    this.#list.append(userMessage(content));
-    const sendOnce = () =>
-      this.#client.messages.stream(this.conversation.id, { content }, { idempotencyKey });
+    const question = userMessage(content);
+    const after = this.#after;
+    this.#after = undefined;
+    const body = { content, ...(after !== undefined && { after }) };
+    this.#list.append(question);
+    const sendOnce = () => this.#client.messages.stream(this.conversation.id, body, { idempotencyKey });
     const stream = sendOnce();
     const running = this.#follow(stream, undefined);
+    running.question = question;
+    running.isBranch = after !== undefined;
     this.#listener.moved();
     if (twice) void this.#compare(stream, sendOnce(), running.shown);
   }
@@ -114,15 +140,72 @@ export class ConversationView {
     if (!running.stream) this.resume();
   }
 
-  #show(message: Message): void {
+  #show(message: Message, all: readonly Message[]): void {
     if (message.role === "user") {
-      this.#list.append(userMessage(message.content));
+      const element = userMessage(message.content);
+      this.#list.append(element);
+      this.#offerVersions(element, message.id, versionsOf(all, message), all);
     } else if (message.status === "in_progress") {
       this.#follow(this.#client.messages.resume(this.conversation.id, message.id), undefined, message.id);
     } else {
       const shown = new ReplyElement(this.#twin.name);
       shown.end(message);
+      this.#offerAgain(shown, message.inReplyTo);
       this.#list.append(shown.element);
+    }
+  }
+
+  /** Buttons at a question: to write it anew, and to look at its other versions. */
+  #offerVersions(
+    element: HTMLElement,
+    id: string,
+    versions: readonly Message[] = [],
+    all: readonly Message[] = [],
+  ): void {
+    const edit = async () => {
+      const { content, after } = await this.#client.messages.get(this.conversation.id, id);
+      this.#after = after;
+      this.#listener.editing(content);
+    };
+    const at = versions.findIndex((version) => version.id === id);
+    const turn = (label: string, to: number) => {
+      const version = versions[to];
+      const select = async () => {
+        if (!version) return;
+        await this.#client.conversations.update(this.conversation.id, { lastMessageId: endOf(all, version) });
+        await this.open();
+      };
+      return messageTool(label, () => void this.#try(select), `${to + 1} / ${versions.length}`, !version);
+    };
+    const others =
+      versions.length > 1 ? [turn("‹", at - 1), ` ${at + 1} / ${versions.length} `, turn("›", at + 1)] : [];
+    element.append(
+      h(
+        "footer",
+        { class: "tools" },
+        messageTool("Edit", () => void this.#try(edit)),
+        ...others,
+      ),
+    );
+  }
+
+  /** A button at a reply: to ask for another one. */
+  #offerAgain(shown: ReplyElement, questionId: string | null): void {
+    const again = async () => {
+      const { content, after } = await this.#client.messages.get(this.conversation.id, questionId ?? "");
+      this.#after = after;
+      this.send(content);
+    };
+    shown.offer(messageTool("Try again", () => void this.#try(again)));
+  }
+
+  /** Does what a button is for, unless a reply runs. */
+  async #try(act: () => Promise<void>): Promise<void> {
+    if (this.#running) return;
+    try {
+      await act();
+    } catch (error) {
+      this.#listener.failed(error);
     }
   }
 
@@ -161,7 +244,10 @@ export class ConversationView {
     const { shown } = running;
     switch (event.type) {
       case "progress":
-        if (event.progress.stage === "accepted") running.messageId = String(event.progress.messageId);
+        if (event.progress.stage === "accepted") {
+          running.messageId = String(event.progress.messageId);
+          if (running.question) this.#offerVersions(running.question, String(event.progress.userMessageId));
+        }
         if (event.progress.stage === "tool") {
           const { callId, name, state } = event.progress;
           shown.tool(String(callId), String(name), String(state));
@@ -173,6 +259,7 @@ export class ConversationView {
         break;
       case "complete":
         shown.end(event.message);
+        this.#offerAgain(shown, event.message.inReplyTo);
         break;
       case "error":
         shown.fail(`${event.error.code}: ${event.error.message}`);
@@ -180,6 +267,7 @@ export class ConversationView {
     }
     const hasEnded = event.type === "complete" || event.type === "error";
     if (hasEnded) this.#running = undefined;
+    if (hasEnded && running.isBranch) void this.#try(() => this.open());
     if (hasEnded) this.#listener.ended();
     else this.#listener.changed();
   }

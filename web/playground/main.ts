@@ -135,6 +135,11 @@ function viewOf(conversation: Conversation): ConversationView {
   const listener = {
     moved: showEnd,
     changed: showState,
+    editing(content: string) {
+      write(content);
+      page.content.focus();
+      page.state.textContent = "Editing … Escape leaves the message as it is.";
+    },
     ended() {
       showState();
       void showUsage();
@@ -265,7 +270,11 @@ page.composer.addEventListener("submit", (event) => {
 });
 page.content.addEventListener("input", grow);
 page.content.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  if (event.key === "Escape" && view?.stopEditing()) {
+    write("");
+    showState();
+  }
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
   event.preventDefault();
   page.composer.requestSubmit();
 });

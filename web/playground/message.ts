@@ -13,6 +13,11 @@ export function userMessage(content: string): HTMLElement {
   return h("article", { class: "message user", "aria-label": "You" }, content);
 }
 
+/** A button at a message. */
+export function messageTool(label: string, onclick: () => void, name = label, disabled = false): HTMLElement {
+  return h("button", { type: "button", class: "tool", "aria-label": name, onclick, disabled }, label);
+}
+
 /** A reply, whose text may grow. */
 export class ReplyElement {
   readonly element: HTMLElement;
@@ -66,6 +71,11 @@ export class ReplyElement {
     if (status === "cancelled") notes.unshift(h("span", { class: "warn" }, "Cancelled"));
     if (error) notes.unshift(h("span", { class: "warn" }, `${error.code}: ${error.message}`));
     this.#notes.replaceChildren(...notes);
+  }
+
+  /** Adds a button. */
+  offer(tool: HTMLElement): void {
+    this.#notes.append(tool);
   }
 
   note(text: string): void {

@@ -107,10 +107,9 @@ export function limitsOf({
 }: SchemaNode = {}): string {
   const limits: string[] = [];
   if (format !== undefined) limits.push(format);
-  if (minimum !== undefined || maximum !== undefined) limits.push(`${minimum ?? ""}–${maximum ?? ""}`);
-  if (minLength !== undefined || maxLength !== undefined) {
-    limits.push(`${minLength ?? 0}–${maxLength ?? ""} characters`);
-  }
+  const range = (least = 0, most = Infinity) => (most < 1e8 ? `${least}–${most}` : `at least ${least}`);
+  if (minimum !== undefined || maximum !== undefined) limits.push(range(minimum, maximum));
+  if (maxLength !== undefined) limits.push(`${range(minLength, maxLength)} characters`);
   if (pattern !== undefined && pattern !== "\\S") limits.push(pattern);
   return limits.join(", ");
 }
