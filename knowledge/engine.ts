@@ -8,7 +8,8 @@ import { systemClock } from "../core/base/clock.ts";
 import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "../core/twins/engine.ts";
 import { cacheIndexes, type KnowledgeSource, toSource } from "./briefing.ts";
 import type { KnowledgeIndex } from "./search/index.ts";
-import type { Finding, Question } from "./search/ranking.ts";
+import { type Finding, namesOf, type Question } from "./search/ranking.ts";
+import { wordsOf } from "./search/terms.ts";
 import { pointsBack, recognizeSmallTalk, refersBack, withoutSmallTalk } from "./small-talk.ts";
 import { chat, rotate, say } from "./speech.ts";
 import type { Passage } from "./text/passages.ts";
@@ -222,10 +223,14 @@ function complete(
 ): readonly Finding[] {
   const words = [...index.read(content).words.keys()];
   const missing = words.filter((word) => !first.words.has(word));
+  const isNamedAfter = ({ passage, words: found }: Finding, asked: readonly string[]) =>
+    asked.every(
+      (word) => found.has(word) && namesOf(passage).some((name) => wordsOf(name).join(" ").includes(word)),
+    );
   if (missing.length === 0 || 2 * missing.length !== words.length) return [first];
+  if (!isNamedAfter(first, [...first.words])) return [first];
   const second = others.find(
-    ({ passage, words: found }) =>
-      passage.section !== first.passage.section && missing.every((word) => found.has(word)),
+    (other) => other.passage.section !== first.passage.section && isNamedAfter(other, missing),
   );
   return second ? [first, second] : [first];
 }

@@ -14,5 +14,6 @@ export {
   type KnowledgeIndexOptions,
   type SearchOptions,
 } from "./search/index.ts";
-export { occasions, readInstructions, type TwinText } from "./text/sections.ts";
+export { readHtml } from "./text/html.ts";
+export { occasions, readDocument, readInstructions, type TwinText } from "./text/sections.ts";
 export type { KnowledgeWarning } from "./text/source.ts";

@@ -9,7 +9,6 @@ import { probeModel } from "../adapters/openai-models/probe.ts";
 import type { Log } from "../core/base/log.ts";
 import { createEchoEngine, type TwinEngine } from "../core/twins/engine.ts";
 import type { ToolSource } from "../core/twins/tools.ts";
-import { createKnowledgeEngine } from "../knowledge/mod.ts";
 import { runtime } from "./process.ts";
 import { nameOf, type Settings } from "./settings.ts";
 
@@ -19,7 +18,7 @@ export type Engines = Readonly<Record<string, TwinEngine>>;
 /** Creates the engines: those that need no network always, `openai`, which may use tools, if a model's address is set. */
 export async function createEngines(settings: Settings, log: Log, tools?: ToolSource): Promise<Engines> {
   const { modelBaseUrl, modelApiKey, modelName, continueReplies } = settings;
-  const offline = { knowledge: createKnowledgeEngine(), echo: createEchoEngine() };
+  const offline = { knowledge: loadKnowledgeEngine(), echo: createEchoEngine() };
   if (modelBaseUrl === undefined) {
     const idle = (["modelApiKey", "modelName", "mcpServers"] as const).filter(
       (name) => settings[name] !== undefined,
@@ -47,6 +46,18 @@ export async function createEngines(settings: Settings, log: Log, tools?: ToolSo
     log,
   });
   return { ...offline, openai };
+}
+
+/** The knowledge engine, loaded at its first question: a start does not wait for it. */
+function loadKnowledgeEngine(): TwinEngine {
+  let loaded: Promise<TwinEngine> | undefined;
+  return {
+    continues: "exact",
+    async reply(turn, output) {
+      loaded ??= import("../knowledge/mod.ts").then(({ createKnowledgeEngine }) => createKnowledgeEngine());
+      return (await loaded).reply(turn, output);
+    },
+  };
 }
 
 /** Warns of a model that does not answer or does not exist, before replies fail. Never rejects. */

@@ -18,9 +18,9 @@ import {
   textRule,
 } from "../../core/base/rules.ts";
 import type { Usage } from "../../core/store/records.ts";
-import type { EngineResult, ReplyOutput, TwinEngine } from "../../core/twins/engine.ts";
+import type { EngineResult, ReplyOutput, Turn, TwinEngine } from "../../core/twins/engine.ts";
 import type { Tool, ToolSource } from "../../core/twins/tools.ts";
-import { createBriefings } from "../../knowledge/mod.ts";
+import type { createBriefings } from "../../knowledge/mod.ts";
 import { createAskModel, type ModelServer } from "./asking.ts";
 import { Deadlines } from "./attempt.ts";
 import type { Completion } from "./chunk.ts";
@@ -118,7 +118,12 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   } = options;
   const address = requireBaseUrl(options.baseUrl);
   const ask = createAskModel(options);
-  const brief = createBriefings({ clock });
+  let briefings: Promise<ReturnType<typeof createBriefings>> | undefined;
+  // Loaded at the first reply: what reads and searches texts is twenty times as large as all else here.
+  const brief = async (turn: Turn) => {
+    briefings ??= import("../../knowledge/mod.ts").then((module) => module.createBriefings({ clock }));
+    return (await briefings)(turn);
+  };
   const offer = createToolbox({ clock, log });
   return {
     continues: continuation === "never" ? undefined : "partial",

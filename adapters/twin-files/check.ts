@@ -4,10 +4,9 @@
  * @module
  */
 
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
-import { createKnowledgeEngine, readInstructions } from "../../knowledge/mod.ts";
 import type { GoldenQuestion, TwinFileOptions } from "./file.ts";
 import { type FileState, readFolder, usualEngines } from "./folder.ts";
 
@@ -38,33 +37,37 @@ export type CheckOptions = Pick<TwinFileOptions, "toolProblem">;
 export async function checkTwins(folder: string, { toolProblem }: CheckOptions = {}): Promise<Check> {
   const options = { defaultEngine: "knowledge", engines: usualEngines, toolProblem };
   const files = await readFolder(folder, new Map(), options);
+  const { createKnowledgeEngine, readDocument, readInstructions } = await import("../../knowledge/mod.ts");
   const engine = createKnowledgeEngine();
   const lines: string[] = [];
+  const notes: string[] = [];
   let questions = 0;
   for (const [file, state] of files) {
     questions += state.tests.length;
-    for (const { line, message } of [...faultsOf(state), ...(await failuresOf(state, engine))]) {
-      lines.push(`${join(folder, file)}:${line}: ${message}`);
-    }
+    if (state.twin && state.unread) notes.push(`${state.twin.id}: ${state.unread}`);
+    const { twin, problem, instructionsLine } = state;
+    const say = (path: string, line: number, message: string) =>
+      lines.push(`${join(folder, path)}:${line}: ${message}`);
+    if (problem) say(file, problem.line, problem.problem);
+    if (!twin || problem) continue;
+    for (const { line, message } of readInstructions(twin.name, twin.instructions).warnings)
+      say(file, instructionsLine + line - 1, message);
+    for (const document of twin.documents)
+      for (const { line, message } of readDocument(document).warnings)
+        say(join(dirname(file), document.path), line, message);
+    for (const { line, message } of await failuresOf(state, engine)) say(file, line, message);
   }
   if (files.size === 0) {
     lines.push(`${folder}: there is no twin: neither a Markdown file nor a folder with a twin.md.`);
   }
   const faults = lines.length === 0 ? "no faults" : count(lines.length, "fault");
   const summary = `${count(files.size, "twin file")}, ${count(questions, "question")}: ${faults}`;
-  return { lines: [...lines, summary], passed: lines.length === 0 };
+  return { lines: [...lines, ...notes, summary], passed: lines.length === 0 };
 }
 
 interface Fault {
   readonly line: number;
   readonly message: string;
-}
-
-/** Why a file cannot be used, or what is not read as it looks. */
-function faultsOf({ twin, problem, instructionsLine }: FileState): Fault[] {
-  if (problem || !twin) return problem ? [{ line: problem.line, message: problem.problem }] : [];
-  const { warnings } = readInstructions(twin.name, twin.instructions);
-  return warnings.map(({ line, message }) => ({ line: instructionsLine + line - 1, message }));
 }
 
 function count(number: number, what: string): string {

@@ -10,6 +10,7 @@ import { isAbsolute, join, relative, sep } from "node:path";
 import type { TwinDocument } from "../../core/twins/twins.ts";
 import { codeOf } from "../system.ts";
 import { decode, TwinFileError } from "./file.ts";
+import { FormatError, readable, readFormat } from "./formats.ts";
 
 /** A file and its status. */
 export interface FoundFile {
@@ -50,7 +51,7 @@ export async function listDocuments(folder: string, file: string): Promise<Found
   if (!file.endsWith(`/${folderFile}`)) return [];
   const twinFolder = join(folder, file.slice(0, -folderFile.length));
   const found: FoundFile[] = [];
-  for (const path of await listPaths(twinFolder, "")) {
+  for (const path of (await listPaths(twinFolder, "")).filter((name) => readable.test(name))) {
     const info = await look(join(twinFolder, path));
     if (info) found.push({ path, info });
   }
@@ -75,12 +76,37 @@ export async function readDocuments(
   const documents: TwinDocument[] = [];
   const twinFolder = file.slice(0, -folderFile.length);
   for (const { path } of found) {
-    documents.push({
-      path,
-      text: decode(`${twinFolder}${path}`, await readWithin(folder, `${twinFolder}${path}`)),
-    });
+    const name = `${twinFolder}${path}`;
+    documents.push({ path, text: await readText(name, await readWithin(folder, name)) });
   }
   return documents;
+}
+
+async function readText(name: string, bytes: Uint8Array): Promise<string> {
+  try {
+    return (await readFormat(name, bytes, () => decode(name, bytes))) ?? decode(name, bytes);
+  } catch (error) {
+    throw error instanceof FormatError ? new TwinFileError(name, error.message, { cause: error }) : error;
+  }
+}
+
+/** What is not read in a twin's folder: "3 files are not read: 2 .csv, 1 .key". Undefined: nothing. */
+export async function describeUnread(folder: string, file: string): Promise<string | undefined> {
+  if (!file.endsWith(`/${folderFile}`)) return undefined;
+  const counts = new Map<string, number>();
+  for (const path of await listPaths(join(folder, file.slice(0, -folderFile.length)), "")) {
+    if (readable.test(path)) continue;
+    const name = path.replace(/^.*\//u, "");
+    const kind = /.\.[^.]+$/u.test(name)
+      ? name.replace(/^.*(?=\.)/u, "").toLowerCase()
+      : "without an extension";
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const kinds = [...counts].sort(([one, many], [other, more]) => more - many || (one < other ? -1 : 1));
+  const total = kinds.reduce((sum, [, count]) => sum + count, 0);
+  if (total === 0) return undefined;
+  const list = kinds.map(([kind, count]) => `${count} ${kind}`).join(", ");
+  return `${total} ${total === 1 ? "file is" : "files are"} not read: ${list}`;
 }
 
 /**
@@ -104,7 +130,7 @@ async function listPaths(twinFolder: string, inside: string): Promise<string[]> 
   for (const entry of entries.filter(({ name }) => !name.startsWith("."))) {
     const path = `${inside}${entry.name}`;
     if (entry.isDirectory()) paths.push(...(await listPaths(twinFolder, `${path}/`)));
-    else if (/\.(?:md|txt)$/iu.test(path) && path !== folderFile) paths.push(path);
+    else if (path !== folderFile) paths.push(path);
   }
   return paths.sort();
 }

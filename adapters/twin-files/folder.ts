@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { Twin } from "../../core/twins/twins.ts";
 import { codeOf } from "../system.ts";
 import {
+  describeUnread,
   type FoundFile,
   listDocuments,
   listTwinFiles,
@@ -40,6 +41,8 @@ export interface FileState {
   readonly tests: readonly GoldenQuestion[];
   /** The line of the file that its instructions begin on, from 1. */
   readonly instructionsLine: number;
+  /** Which files of its folder are not read. */
+  readonly unread?: string | undefined;
   /** Why the present content cannot be used. */
   readonly problem: TwinFileError | undefined;
 }
@@ -100,7 +103,8 @@ async function readState(
     const parsed = parseTwinFile(file, await readWithin(folder, file), options);
     const documents = await readDocuments(folder, file, found);
     const twin = withTimes({ ...parsed.twin, documents }, infos, before?.twin);
-    return { ...parsed, signature, fresh, twin, problem: undefined };
+    const unread = await describeUnread(folder, file);
+    return { ...parsed, signature, fresh, twin, unread, problem: undefined };
   } catch (error) {
     if (codeOf(error) === "ENOENT") {
       if (!(await look(join(folder, file)))) return undefined; // deleted before it could be read

@@ -19,7 +19,6 @@ import {
 import type { Listing, Slice } from "../../core/store/store.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import { listTwins, type Twin, type TwinSource } from "../../core/twins/twins.ts";
-import { occasions, readInstructions } from "../../knowledge/mod.ts";
 import { type FileState, type Folder, hasChanged, readFolder, usualEngines } from "./folder.ts";
 import { followFolder } from "./watch.ts";
 
@@ -76,7 +75,8 @@ const backgroundClock: Clock = {
 
 /**
  * Opens a folder of twin files. Every regular file with a name that ends in `.md` is a twin. So is every subfolder with a
- * `twin.md`: all other `.md` and `.txt` files in it are further knowledge, up to 2,000 of up to 20 MiB together. A link may
+ * `twin.md`: all other documents in it are further knowledge (`.md`, `.markdown`, `.mdx`, `.txt`, `.html`, `.htm`; `.pdf` with the package
+ * `unpdf`, `.docx` with `mammoth`), up to 2,000 of up to 20 MiB together. A link may
  * lead to another file below the folder, and nowhere else. Names that begin with a dot are ignored.
  *
  * Later changes take effect immediately and all together: a new file adds a twin, a deleted one removes it. For a file
@@ -133,7 +133,7 @@ class FolderOfTwins {
     const found = await this.#read();
     for (const { problem } of found.values()) if (problem) throw problem;
     if (found.size === 0) log("warn", "the folder has no twin files", { folder: this.#folder });
-    for (const [file, state] of found) this.#warnOf(file, state);
+    for (const [file, state] of found) await this.#warnOf(file, state);
     this.#take(found);
     const changed = () => hasChanged(this.#folder, this.#files);
     const reload = () => this.reload();
@@ -162,7 +162,7 @@ class FolderOfTwins {
     try {
       const [before, found] = [this.#files, await this.#read()];
       this.#take(found);
-      logChanges(before, found, this.#log, (file, state) => this.#warnOf(file, state));
+      await logChanges(before, found, this.#log, (file, state) => this.#warnOf(file, state));
       this.#folderProblem = undefined;
     } catch (error) {
       const problem = String(error);
@@ -183,9 +183,11 @@ class FolderOfTwins {
     this.#files = found;
   }
 
-  #warnOf(file: string, { twin, instructionsLine }: FileState): void {
+  async #warnOf(file: string, { twin, instructionsLine, unread }: FileState): Promise<void> {
     const { engines } = this.#options;
-    if (twin?.engine === "knowledge") warnOfText(file, twin, instructionsLine, this.#log);
+    if (twin && unread)
+      this.#log("warn", "a twin's folder has files that are not read", { twin: twin.id, unread });
+    if (twin?.engine === "knowledge") await warnOfText(file, twin, instructionsLine, this.#log);
     if (!twin || !engines || Object.hasOwn(engines, twin.engine)) return;
     this.#log("warn", "a twin's engine is not set up, so its replies will fail", {
       file,
@@ -195,12 +197,12 @@ class FolderOfTwins {
   }
 }
 
-function logChanges(
+async function logChanges(
   before: Folder,
   found: Folder,
   log: Log,
-  warnOf: (file: string, state: FileState) => void,
-): void {
+  warnOf: (file: string, state: FileState) => Promise<void>,
+): Promise<void> {
   for (const [file, state] of found) {
     const { signature, twin, problem } = state;
     const last = before.get(file);
@@ -210,7 +212,7 @@ function logChanges(
         log("error", "a twin file cannot be used; its twin is missing", { file, problem: problem.message });
     } else if (!problem && twin !== last?.twin) {
       log("info", "a twin file was read", { file, twin: twin?.id });
-      warnOf(file, state);
+      await warnOf(file, state);
     }
   }
   for (const [file, { twin }] of before) {
@@ -221,7 +223,9 @@ function logChanges(
 const keptMessage = "a twin file cannot be used; its last good version stays";
 
 /** Warns of a twin that has nothing to quote, a phrase that it will never say, or text that is not read as it looks. */
-function warnOfText(file: string, twin: Twin, instructionsLine: number, log: Log): void {
+async function warnOfText(file: string, twin: Twin, instructionsLine: number, log: Log): Promise<void> {
+  // Loaded here, because a start without such twins does not need it.
+  const { occasions, readInstructions } = await import("../../knowledge/mod.ts");
   const { id, name, instructions, documents } = twin;
   const { sections, voice, warnings } = readInstructions(name, instructions);
   const unknown = [...voice.keys()].filter((key) => !occasions.some((occasion) => occasion === key));

@@ -8,7 +8,7 @@ import { type Clock, sleep, systemClock } from "../../core/base/clock.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { guessLanguage, type Language, languageOf } from "../languages/mod.ts";
 import { fullText, type Passage, toPassages } from "../text/passages.ts";
-import { readFurther, readInstructions, type Section, type Voice } from "../text/sections.ts";
+import { readDocument, readInstructions, type Section, type Voice } from "../text/sections.ts";
 import type { KnowledgeWarning } from "../text/source.ts";
 import { type Called, Names } from "./names.ts";
 import { type Postings, PostingsBuilder } from "./postings.ts";
@@ -209,7 +209,7 @@ async function readTwin(
   const all = [...sections];
   for (const document of documents) {
     if (document.text.length > portion) await sleep(clock, 0);
-    for (const section of readFurther(document)) all.push(section);
+    for (const section of readDocument(document).sections) all.push(section);
   }
   return { sections: all, voice, warnings };
 }

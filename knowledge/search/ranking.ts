@@ -23,8 +23,6 @@ export interface Question {
   readonly terms: ReadonlyMap<string, QuestionTerm>;
   /** Its words that say something, with their terms. */
   readonly words: ReadonlyMap<string, readonly string[]>;
-  /** The terms of each of the others. */
-  readonly others: readonly (readonly string[])[];
 }
 
 /** A passage that shares something with a question. */
@@ -50,6 +48,8 @@ const termsOfWord = 4;
 /** Longer questions repeat themselves. */
 const mostWords = 40;
 const mostTerms = 240;
+/** What an item or a row of a section is worth, compared with all of it, if the question does not name it. */
+const partWeight = 0.8;
 /** How many passages are looked at more closely. */
 const mostCandidates = 16;
 /** How many of them are remembered, before that begins anew. */
@@ -64,19 +64,23 @@ const enoughOfWord = 0.4;
  * colloquial questions of strangers: what each feature adds.
  */
 export const coefficients = {
-  bias: -7.73,
+  bias: -9.68,
   /** How much a heading, title or listed question is the same as the question: the harmonic mean of what each has of the other. */
-  heading: 2.24,
+  heading: 3.95,
   /** How far the rank is ahead of the next section's. */
-  lead: 4.53,
+  lead: 4.12,
   /** How far the best sentence is ahead of the next section's. */
-  sentenceLead: 4.71,
-  /** How many of the words that say something the twin knows at all. */
-  known: 5.62,
-  /** How many of all words the passage has, stop words included. */
-  shared: 1.83,
-  /** How long the question is: the logarithm of the number of words that say something. */
-  length: 0.18,
+  sentenceLead: 5.2,
+  /** How much of what the question says is in one sentence. */
+  inSentence: -2.02,
+  /** How many of the terms that say something the twin knows at all. */
+  known: 5.23,
+  /** How many of all terms the passage has, those of stop words included. */
+  shared: 4.31,
+  /** How long the question is: the logarithm of the number of terms that say something. */
+  length: 1.76,
+  /** How much it says: the logarithm of what its terms are worth. */
+  weight: -1.11,
 };
 
 /** One of the features. */
@@ -126,7 +130,6 @@ export class Ranking {
   read(text: string): Question {
     const terms = new Map<string, QuestionTerm>();
     const words = new Map<string, readonly string[]>();
-    const others: (readonly string[])[] = [];
     const add = (term: string, weight: number, stop: boolean) => {
       if (terms.has(term) || terms.size === mostTerms) return;
       terms.set(term, { weight, stop, worth: weight * this.#postings.rarity(term) });
@@ -144,12 +147,11 @@ export class Ranking {
         add(`${last} ${word}`, pairWeight, false);
         if (!stop && !isStop(last)) words.set(`${last} ${word}`, [`${last} ${word}`]);
       }
-      if (stop) others.push(own);
-      else if (own.length > 0) words.set(word, own);
+      if (!stop && own.length > 0) words.set(word, own);
       if (!stop) for (const term of this.#respell(word)) add(term, weight * respeltWeight, false);
       last = word;
     }
-    return { terms, words, others };
+    return { terms, words };
   }
 
   /** Joins a question with an earlier one, which counts half. */
@@ -160,7 +162,6 @@ export class Ranking {
     return {
       terms: new Map([...halved, ...question.terms]),
       words: new Map([...earlier.words, ...question.words]),
-      others: [...earlier.others, ...question.others],
     };
   }
 
@@ -176,15 +177,15 @@ export class Ranking {
     preferNamedPart(candidates, terms);
     const telling = [...terms.values()].filter(({ stop }) => !stop);
     const total = telling.reduce((sum, { worth }) => sum + worth, 0) || 1;
-    const words = [...question.words.values()];
-    const known = meanShare(words, (term) => this.#postings.has(term));
+    const known = [...terms].filter(([term, { stop }]) => !stop && this.#postings.has(term)).length;
     return candidates.map((candidate) => {
       const features = {
         ...this.#compare(candidate, candidates, total),
         heading: this.#compareHeading(candidate, question, total),
-        known,
-        shared: meanShare([...words, ...question.others], (term) => candidate.all.has(term)),
-        length: Math.log(1 + words.length),
+        known: known / (telling.length || 1),
+        shared: [...terms.keys()].filter((term) => candidate.all.has(term)).length / (terms.size || 1),
+        length: Math.log(1 + telling.length),
+        weight: Math.log(1 + total),
       };
       this.observe?.(candidate.passage, features);
       return {
@@ -239,7 +240,14 @@ export class Ranking {
         if (!stop && (seen.has(term) || heading.has(term))) sum += worth;
       if (sum > sentence) sentence = sum;
     }
-    return { passage, rank: rank + sentenceWeight * sentence, sentence, heading, all };
+    const whole = rank + sentenceWeight * sentence;
+    const isOff = passage.title !== undefined && !this.#isAskedFor(passage.title, terms);
+    return { passage, rank: isOff ? whole * partWeight : whole, sentence, heading, all };
+  }
+
+  /** Whether a question has something of what a part of a section is about. */
+  #isAskedFor(title: string, terms: Question["terms"]): boolean {
+    return [...textTerms(title, this.#language)].some((term) => terms.get(term)?.stop === false);
   }
 
   /** The terms of a passage's names, and of each of its sentences. */
@@ -264,6 +272,7 @@ export class Ranking {
     return {
       lead: Math.max(-1, (candidate.rank - next) / (candidate.rank || 1)),
       sentenceLead: (candidate.sentence - nextSentence) / total,
+      inSentence: candidate.sentence / total,
     };
   }
 
@@ -304,10 +313,6 @@ function shareOf(own: readonly string[], has: (term: string) => boolean): number
   const found = grams.map(has);
   if (grams.length > 1 && (found.slice(1).every(Boolean) || found.slice(0, -1).every(Boolean))) return 0.9;
   return found.filter(Boolean).length / own.length;
-}
-
-function meanShare(words: readonly (readonly string[])[], has: (term: string) => boolean): number {
-  return words.reduce((sum, own) => sum + shareOf(own, has), 0) / (words.length || 1);
 }
 
 /** Puts an item, a row or an answer of the best section first if the question has all of its title, as "E21". */

@@ -32,9 +32,9 @@ export interface Blocks {
   readonly warnings: readonly KnowledgeWarning[];
 }
 
-/** Cuts Markdown into blocks. Never throws: all text is Markdown. */
-export function readBlocks(markdown: string): Blocks {
-  const { text, warnings } = readSource(markdown);
+/** Cuts Markdown into blocks. Never throws: all text is Markdown. `isMdx`: MDX is. */
+export function readBlocks(markdown: string, isMdx = false): Blocks {
+  const { text, warnings } = readSource(markdown, isMdx);
   const { tokens, links, notes } = lex(text);
   const resolve = (block: string) => resolveNotes(resolveLinks(block, links), notes);
   return { blocks: joinHtml(tokens).flatMap((token) => toBlocks(token, resolve)), warnings };
@@ -105,14 +105,28 @@ function htmlBlocks(html: string, resolve: (text: string) => string): Block[] {
     const list = /^<!-- asked as:([\s\S]*?)(?:-->|$)/u.exec(html)?.[1] ?? "";
     return [{ kind: "asked", phrases: list.split(";").flatMap((phrase) => phrase.trim() || []) }];
   }
-  const inner = lex(toMarkdown(html)).tokens.filter(({ type }) => type !== "html");
+  const inner = lex(toMarkdownIfFlat(html)).tokens.filter(({ type }) => type !== "html");
   const end: Block[] = /^\s*<\/details>/iu.test(html) ? [{ kind: "rule" }] : []; // of a block that began before
   return [...end, ...inner.flatMap((token) => toBlocks(token, resolve))];
 }
 
+/** HTML that is nested too deep is left out. */
+function toMarkdownIfFlat(html: string): string {
+  try {
+    return toMarkdown(html);
+  } catch (error) {
+    if (error instanceof RangeError) return "";
+    throw error;
+  }
+}
+
 function listBlock(list: Tokens.List, resolve: (text: string) => string): Block {
   const text = resolve(joinLines(list.raw.trimEnd()));
-  if (list.ordered || list.items.length < 2) return { kind: "text", text }; // steps are of no use one by one
+  const asks = list.items.every(({ text: item }) =>
+    /^(?:\*\*|__)|^[^\n]*[?？؟]\s*$/mu.test(item.split("\n", 1)[0] ?? ""),
+  );
+  // Steps are of no use one by one, but numbered questions are.
+  if (list.items.length < 2 || (list.ordered && !asks)) return { kind: "text", text };
   const parts = list.items.map((item) => resolve(joinLines(item.raw.trimEnd())));
   return { kind: "parts", text, head: "", parts };
 }

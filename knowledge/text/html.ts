@@ -11,7 +11,9 @@ const breaks = new Set(
     " ",
   ),
 );
-const unseen = new Set(["script", "style", "template", "head", "title", "noscript"]);
+const unseen = new Set(["script", "style", "template", "head", "title", "noscript", "nav", "svg", "iframe"]);
+/** The deepest nesting of elements: browsers write no deeper pages, and the parser needs quadratic time for it. */
+const deepest = 200;
 /** Lists that are deeper are written like this one: Markdown takes long to read them, and no one means them. */
 const deepestList = 20;
 const marks: ReadonlyMap<string, string> = new Map([
@@ -24,14 +26,46 @@ const marks: ReadonlyMap<string, string> = new Map([
   ["s", "~~"],
 ]);
 
-/** The Markdown for a block of HTML. Tags without a meaning there are left out, their text stays. */
+/**
+ * The Markdown of a page of HTML, with its title as the first heading if it has no other one.
+ *
+ * @example
+ * ```ts
+ * import { readHtml } from "twin-service/knowledge";
+ *
+ * console.log(readHtml("<h1>Hours</h1><p>From <b>nine</b>.")); // # Hours … From **nine**.
+ * ```
+ *
+ * @throws {RangeError} if its elements are nested more than 200 deep.
+ */
+export function readHtml(html: string): string {
+  const markdown = toMarkdown(html).trim();
+  const title = /<title\b[^>]*>([^<]*)<\/title/iu
+    .exec(html.slice(0, 20_000))?.[1]
+    ?.replace(/\s+/gu, " ")
+    .trim();
+  return !title || /^# /mu.test(markdown) ? markdown : `# ${toMarkdown(title).trim()}\n\n${markdown}`;
+}
+
+/**
+ * The Markdown for a block of HTML. Tags without a meaning there are left out, their text stays.
+ *
+ * @throws {RangeError} if its elements are nested more than 200 deep.
+ */
 export function toMarkdown(html: string): string {
   const writer = new MarkdownWriter();
+  let depth = 0;
   const parser = new Parser(
     {
-      onopentag: (name, attributes) => writer.open(name, attributes),
+      onopentag: (name, attributes) => {
+        if (++depth > deepest) throw new RangeError(`HTML is nested more than ${deepest} deep.`);
+        writer.open(name, attributes);
+      },
       ontext: (text) => writer.text(text),
-      onclosetag: (name, isImplied) => writer.close(name, isImplied),
+      onclosetag: (name, isImplied) => {
+        depth--;
+        writer.close(name, isImplied);
+      },
     },
     { decodeEntities: true },
   );

@@ -174,7 +174,7 @@ const longestLabel = 60;
 function labelOf(part: string): string {
   const row = /^\s*\|?\s*((?:[^|\\]|\\.)*?)\s*\|/u.exec(part)?.[1];
   if (row !== undefined && part.trimStart().startsWith("|")) return plainText(row);
-  const item = part.replace(/^\s*[-*+]\s+(?:\[[ xX]\]\s+)?/u, "").split("\n", 1)[0] ?? "";
+  const item = part.replace(/^\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?/u, "").split("\n", 1)[0] ?? "";
   const [, marked] = /^((?:\*\*|__|`)(?:(?!\*\*|__|`).)+(?:\*\*|__|`))/u.exec(item) ?? [];
   const [, named] = /^(.{1,60}?)(?:\s*[:：]|\s+[–—-]\s)/u.exec(item) ?? [];
   return plainText(marked ?? named ?? "").slice(0, longestLabel);

@@ -9,9 +9,9 @@
  * @module
  */
 
-import { parseDocument } from "yaml";
 import type { Twin } from "../../core/twins/twins.ts";
 import { type Block, readBlocks } from "./blocks.ts";
+import { readFrontMatter } from "./front-matter.ts";
 import type { KnowledgeWarning } from "./source.ts";
 
 /** A heading, and what is under it. */
@@ -68,7 +68,7 @@ const voiceHeading = /^voice$/iu;
  */
 export function readInstructions(name: string, markdown: string): TwinText {
   const { blocks, warnings } = readBlocks(markdown);
-  const reader = new SectionReader([]);
+  const reader = new SectionReader();
   const title = findTitle(blocks, name);
   for (const block of blocks) reader.read(block, block === title);
   return { sections: reader.end(), voice: readVoice(reader.voice), warnings };
@@ -77,34 +77,47 @@ export function readInstructions(name: string, markdown: string): TwinText {
 /** The part of a twin's instructions that says how it behaves, in Markdown: what is no section. */
 export function readPersona(name: string, markdown: string): string {
   const { blocks } = readBlocks(markdown);
-  const reader = new SectionReader([]);
+  const reader = new SectionReader();
   const title = findTitle(blocks, name);
   for (const block of blocks) reader.read(block, block === title);
   return reader.persona.join("\n\n");
 }
 
-/** Reads another document of a twin. Its title, else its file's name, is the heading of the text before the first one. */
-export function readFurther({ path, text }: Twin["documents"][number]): readonly Section[] {
+/**
+ * Reads another document of a twin: its sections, and what is wrong with it. Its title, else its first heading, else its
+ * file's name is the heading of the text before the first one.
+ *
+ * @example
+ * ```ts
+ * import { readDocument } from "twin-service/knowledge";
+ *
+ * const { sections } = readDocument({ path: "hours.md", text: "---\ntitle: Opening hours\n---\n\nFrom nine." });
+ * console.log(sections[0]?.heading); // Opening hours
+ * ```
+ */
+export function readDocument({
+  path,
+  text,
+}: Twin["documents"][number]): Pick<TwinText, "sections" | "warnings"> {
   const fileName = path
     .replace(/^.*\//u, "")
     .replace(/\.[^.]+$/u, "")
     .replace(/[-_]+/gu, " ");
-  const blocks = /\.txt$/iu.test(path) ? plainBlocks(text) : readBlocks(withoutFrontMatter(text)).blocks;
-  const title = findTitle(blocks);
-  const heading = title?.kind === "heading" ? title.text : fileName;
-  const reader = new SectionReader(title ? [] : [heading]);
-  reader.read({ kind: "heading", level: title ? 1 : 0, text: heading }, false);
-  for (const block of blocks) if (block !== title) reader.read(block, false);
-  return reader.end();
-}
-
-/** Notes often begin with properties between lines of three dashes; text that only looks like them stays. */
-function withoutFrontMatter(text: string): string {
-  const [whole = "", yaml = ""] =
-    /^\ufeff?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/u.exec(text) ?? [];
-  if (whole === "") return text;
-  const properties = parseDocument(yaml, { logLevel: "silent" });
-  return properties.errors.length === 0 ? text.slice(whole.length) : text;
+  const reader = new SectionReader();
+  if (/\.txt$/iu.test(path)) {
+    reader.read({ kind: "heading", level: 0, text: fileName }, false);
+    for (const block of plainBlocks(text)) reader.read(block, false);
+    return { sections: reader.end(), warnings: [] };
+  }
+  const { title, askedAs, text: markdown, warnings } = readFrontMatter(text);
+  const read = readBlocks(markdown, /\.mdx$/iu.test(path));
+  const first = findTitle(read.blocks);
+  const heading = first?.kind === "heading" ? first.text : fileName;
+  const others = title === undefined || first === undefined ? [] : [heading];
+  reader.read({ kind: "heading", level: 0, text: title ?? heading }, false);
+  reader.read({ kind: "asked", phrases: [...others, ...askedAs] }, false);
+  for (const block of read.blocks) if (block !== first) reader.read(block, false);
+  return { sections: reader.end(), warnings: [...warnings, ...read.warnings] };
 }
 
 function plainBlocks(text: string): Block[] {
@@ -127,14 +140,8 @@ class SectionReader {
   readonly voice: string[] = [];
   /** What is outside of sections, or in private ones. */
   readonly persona: string[] = [];
-  readonly #base: readonly string[];
   readonly #sections: OpenSection[] = [];
   #open: OpenSection[] = [];
-
-  /** `base`: headings above all sections. */
-  constructor(base: readonly string[]) {
-    this.#base = base;
-  }
 
   read(block: Block, isTitle: boolean): void {
     if (block.kind === "heading") this.#openSection(block.level, block.text, isTitle);
@@ -156,7 +163,7 @@ class SectionReader {
     this.#open = this.#open.filter((open) => open.level < level);
     const above = this.#open.at(-1);
     const isPrivate = isHidden(heading) || this.#open.some((open) => isHidden(open.heading));
-    const parents = [...this.#base, ...this.#open.filter(({ known }) => known).map((open) => open.heading)];
+    const parents = this.#open.filter(({ known }) => known).map((open) => open.heading);
     const known = !isTitle && !isPrivate;
     const section = { level, heading, parents, known, blocks: [], askedAs: [], children: [] };
     if (!isTitle) this.#open.push(section);

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { toPlainMarkdown } from "./dialects.ts";
+
 /** A fault in a text that its author should know of. */
 export interface KnowledgeWarning {
   /** The line in the text, from 1. */
@@ -39,13 +41,13 @@ const commentMarks: readonly CommentMarks[] = [
 ];
 
 /** Takes the comments out of Markdown, and drops the beginning of a code block or comment that never ends. */
-export function readSource(markdown: string): Source {
+export function readSource(markdown: string, isMdx = false): Source {
   // U+2028 and U+2029 do not end a line in Markdown, but do in the lexer's patterns: a private heading would become text.
   const lines = markdown
     .replace(/^\ufeff/u, "")
     .replace(/[\u2028\u2029]/gu, " ")
     .split(/\r\n?|\n/u);
-  return new SourceReader(lines).read();
+  return new SourceReader(toPlainMarkdown(lines, isMdx)).read();
 }
 
 interface FoundComment {

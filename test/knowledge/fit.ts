@@ -26,7 +26,7 @@ interface TwinOfQuestions {
 }
 
 /** Holds coefficients of rare features back. */
-const regularization = 0.002;
+const regularization = 0.0005;
 
 const names = Object.keys(coefficients).filter((name) => name !== "bias") as (keyof Features)[];
 

@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Twin } from "../../core/twins/twins.ts";
-import { createKnowledgeIndex } from "../../knowledge/mod.ts";
+import { createKnowledgeIndex, readDocument } from "../../knowledge/mod.ts";
 import { settle } from "../support/clock.ts";
-import { ask as askTwin, createTwin } from "./keeper.ts";
+import { ask as askTwin, createTwin, talk } from "./keeper.ts";
 
 function ask(instructions: string, content: string, fields: Partial<Twin> = {}) {
   return askTwin(content, { twin: createTwin(instructions, { description: null, ...fields }) });
@@ -351,4 +351,149 @@ test("further documents are knowledge, with their title or file's name as a head
   assert.match((await ask2("the boats")).text, /^Three of them\./u);
   assert.deepEqual((await ask2("tags")).sources, []);
   assert.doesNotMatch((await ask2("SECRET")).text, /SECRET/u);
+});
+
+function askDocument(path: string, text: string, content: string) {
+  return ask("You are Odd.", content, { documents: [{ path, text }] });
+}
+
+test("a document is called as its front matter says, in YAML, TOML and JSON, and found by what is listed there", async () => {
+  for (const frontMatter of [
+    "---\ntitle: Fog horn\naliases: [siren]\n---\n",
+    '+++\ntitle = "Fog horn"\naliases = ["siren"]\n+++\n',
+    '{\n"title": "Fog horn",\n"aliases": ["siren"]\n}\n',
+  ]) {
+    const text = `${frontMatter}\nIt sounds every minute.\n\n## Repairs\n\nBy Rina.`;
+    assert.deepEqual((await askDocument("a.md", text, "Fog horn")).sources, ["Fog horn"]);
+    assert.deepEqual((await askDocument("a.md", text, "siren")).sources, ["Fog horn"]);
+    assert.doesNotMatch((await askDocument("a.md", text, "Fog horn")).text, /title|aliases/u);
+  }
+});
+
+test("front matter that cannot be read is left out, and reported with its line", async () => {
+  const text = "---\ntitle: [Fog\ntags: x\n---\n\nIt sounds every minute.";
+  const { warnings, sections } = readDocument({ path: "fog-horn.md", text });
+  assert.match(warnings[0]?.message ?? "", /front matter cannot be read/u);
+  assert.ok((warnings[0]?.line ?? 0) >= 2);
+  assert.deepEqual(
+    sections.map(({ heading }) => heading),
+    ["fog horn"],
+  );
+});
+
+test("what site generators add is never quoted", async () => {
+  const text = `import Tabs from '@theme/Tabs';
+
+# Lamp
+
+{/* secret */}
+It turns {% include x %}every {{ site.time }}twelve seconds.{: .note }
+
+## Oil {#oil .wide}
+
+Use \`{{ oil }}\` here.`;
+  const lamp = await askDocument("lamp.mdx", text, "Lamp");
+  assert.match(lamp.text, /^It turns every twelve seconds\./u);
+  assert.match((await askDocument("lamp.mdx", text, "Oil")).text, /^Use `\{\{ oil \}\}` here\./u);
+});
+
+const boxes = [
+  '??? question "Can I pay later?"\n\n    Within a month.\n\n??? question "Do you ship abroad?"\n\n    Only to Norway.',
+  ":::tip Can I pay later?\nWithin a month.\n:::\n\n:::tip[Do you ship abroad?]\nOnly to Norway.\n:::",
+  "1. **Can I pay later?** Within a month.\n2. **Do you ship abroad?** Only to Norway.",
+  "**1. Can I pay later?**\n\nWithin a month.\n\n**2. Do you ship abroad?**\n\nOnly to Norway.",
+];
+
+test("boxes and numbered questions are questions with their answers", async () => {
+  for (const box of boxes) {
+    const { text } = await ask(`## FAQ\n\n${box}`, "Do you ship abroad?");
+    assert.match(text, /Only to Norway/u, box);
+    assert.doesNotMatch(text, /month|:::|\?\?\?/u, box);
+  }
+});
+
+test("words around a question change nothing", async () => {
+  const text = "## Price\n\nSeven euros.\n\n## Hunde\n\nSind erlaubt.";
+  for (const [question, heading] of [
+    ["price pls", "Price"],
+    ["Hello! What is the price? Thanks a lot", "Price"],
+    ["Hi there, I hope you are well. price? Best regards, Anna", "Price"],
+    ["moin, hunde ok?", "Hunde"],
+  ] as const)
+    assert.deepEqual((await ask(text, question)).sources, [heading], question);
+});
+
+test("several questions are each answered, or said to have no answer", async () => {
+  const text = "## Price\n\nSeven euros.\n\n## Parking\n\nBehind the tower.";
+  const both = await ask(text, "What is the price? Where is parking?");
+  assert.deepEqual(both.sources, ["Price", "Parking"]);
+  const one = await ask(text, "What is the price? Do elephants swim?");
+  assert.deepEqual(one.sources, ["Price"]);
+  assert.match(one.text, /\*\*Do elephants swim\?\*\*\n\nI don't know/u);
+});
+
+test("a refused question is not what the next one is about", async () => {
+  const twin = createTwin("## Lamp\n\nIt turns every twelve seconds.\n\n## Parking\n\nBehind the tower.");
+  assert.deepEqual((await talk(["lamp", "Do elephants swim?", "and how often?"], twin)).sources, ["Lamp"]);
+});
+
+test("another word is no misspelling, and one word of several is not certain", async () => {
+  for (const [text, question] of [
+    ["## Bench\n\nIt stands at the door.", "Where is the beach?"],
+    ["## Hotel\n\nIt has nine rooms.", "Is there a hostel?"],
+    ["## Refunds\n\nRefunds cost nothing.", "How much does the oven cost?"],
+    ["## Brewing\n\nBrew coffee with water of 92 degrees.", "Is coffee bad for my heart?"],
+  ] as const) {
+    const { sources, text: answer } = await ask(text, question);
+    if (sources.length > 0) assert.match(answer, /^I'm not sure about that/u, question);
+  }
+});
+
+test("an emoji, a question mark and ok are small talk", async () => {
+  for (const message of ["👍", "?", "ok"]) {
+    const { events, text } = await ask("## Lamp\n\nIt turns.", message);
+    assert.deepEqual(events, [], message);
+    assert.match(text, /\*\*Lamp\*\*/u);
+  }
+});
+
+test("the language of a short text is guessed by its script, letters and stop words", async () => {
+  for (const [text, code] of [
+    ["## Öffnungszeiten\n\nMontag bis Freitag.", "de"],
+    ["## Horário\n\nAberto às nove, não aos domingos.", "pt"],
+    ["## Часы\n\nОткрыты с девяти.", "ru"],
+    ["## Години\n\nВідчинено з дев'ятої.", "uk"],
+    ["## Godziny\n\nOtwarte od dziewiątej.", "pl"],
+    ["## Giờ mở cửa\n\nTừ chín giờ.", "vi"],
+    ["## 営業時間\n\n九時から。", "ja"],
+    ["## Hours\n\nOpen from nine.", "en"],
+  ] as const) {
+    const index = await createKnowledgeIndex({ name: "Odd", instructions: text });
+    assert.equal(index.language.code, code, text);
+  }
+});
+
+test("4,000 characters of any script are read in 50 ms of the processor, with four earlier questions", async () => {
+  const index = await createKnowledgeIndex({
+    name: "Odd",
+    instructions: "## 价格\n\n咖啡五元。\n\n## Lamp\n\nIt turns.",
+  });
+  for (const [first, count] of [
+    [0x4e00, 20_000],
+    [0x3042, 80],
+    [0x0e01, 46],
+    [0x1780, 35],
+    [0x1000, 33],
+    [0x0061, 26],
+  ] as const) {
+    const text = Array.from({ length: 4_000 }, (_, at) =>
+      String.fromCodePoint(first + ((at * 7919) % count)),
+    ).join("");
+    index.search(text);
+    const before = process.cpuUsage();
+    for (let asked = 0; asked < 5; asked++) index.search(text);
+    const { user, system } = process.cpuUsage(before);
+    assert.ok(user + system < 250_000, `${first.toString(16)}: ${(user + system) / 1000} ms`);
+    await settle();
+  }
 });
