@@ -32,7 +32,7 @@ const enoughToBeSure = 0.6;
 /** How much of what the question's words say must be in it, too. */
 const enoughCoverage = 0.4;
 /** The least score of an answer at all. */
-const enough = 0.3;
+const enough = 0.35;
 /** The least score of what is offered beside an answer, and of its next part. */
 const enoughToOffer = 0.1;
 const mostRelated = 2;
