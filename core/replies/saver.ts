@@ -60,7 +60,8 @@ export class Saver {
   #savedLength: number;
   #savedAt = 0;
   #mustSave = false;
-  #lastAttempt = false;
+  /** Called once it is stored that this is the last attempt. Empty: it need not be. */
+  readonly #marked: (() => void)[] = [];
   #failing = false;
   #followedElsewhereUntil = 0;
   #saving: Repetition | undefined;
@@ -114,13 +115,11 @@ export class Saver {
 
   /** Resolves once it is stored that no other process may begin the reply again, or rejects if the reply is over. */
   async markLastAttempt(): Promise<void> {
-    for (;;) {
-      this.#lastAttempt = true;
-      const saved = await this.#save();
-      if (this.#options.draft.closed) throw new Error("The reply is over.");
-      if (saved) return;
-      await sleep(this.#context.clock, retryMs);
-    }
+    const { draft } = this.#options;
+    const marked = new Promise<void>((resolve) => this.#marked.push(resolve));
+    this.checkStopped(); // one save after the other
+    await Promise.race([marked, draft.outcome]);
+    if (draft.closed) throw new Error("The reply is over.");
   }
 
   /** Asks the store at once whether the reply is to be cancelled, or is no longer its producer's. */
@@ -137,27 +136,26 @@ export class Saver {
     return !isWithin(quietMs, this.#savedAt, clock.now());
   }
 
-  /** Resolves with whether that has worked. Never rejects. */
-  async #save(): Promise<boolean> {
+  async #save(): Promise<void> {
     const { clock } = this.#context;
     const { feed } = this.#options;
     const wasFollowed = this.isFollowedThroughStore;
     this.#mustSave = false;
+    const marked = [...this.#marked];
     try {
       const { length } = feed.text;
       const result = await this.#saveText(length);
-      if (result === "lost") this.#options.draft.stop("lost");
-      if (result === "lost") return false;
+      if (result === "lost") return this.#options.draft.stop("lost");
       this.#savedAt = clock.now();
       this.#failing = false;
       if (length !== this.#savedLength) this.#tellElsewhere();
       this.#savedLength = length;
       if (result === "cancel_requested") this.#options.draft.stop(cancelled);
-      return true;
+      for (const tell of marked) tell();
     } catch (error) {
       if (wasFollowed) this.#followedElsewhereUntil = clock.now() + unheardMs;
+      if (marked.length > 0) this.#mustSave = true;
       this.#logFailure(error);
-      return false;
     }
   }
 
@@ -172,7 +170,7 @@ export class Saver {
       lease,
       ...(length !== this.#savedLength && { content: feed.text.toString() }),
       ...(draft.sources && { sources: draft.sources }),
-      ...(this.#lastAttempt && { lastAttempt: true }),
+      ...(this.#marked.length > 0 && { lastAttempt: true }),
     });
   }
 

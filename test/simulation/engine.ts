@@ -18,6 +18,8 @@ export interface EngineRun {
   readonly history: readonly string[];
   /** What it wrote before it was done or told to stop. */
   written: string;
+  /** It has done what must not happen twice. */
+  acted: boolean;
   settled: boolean;
 }
 
@@ -56,7 +58,8 @@ export class EngineHouse {
         const { signal } = output;
         this.#judge(content);
         const history = said.filter(({ role }) => role === "user").map((message) => message.content);
-        const run: EngineRun = { content, signal, alive, partial, history, written: "", settled: false };
+        const begun = { written: "", acted: false, settled: false };
+        const run: EngineRun = { content, signal, alive, partial, history, ...begun };
         this.#world.trace(`engine asked "${content}"${partial && ` from ${partial.length} on`}`);
         this.runs.push(run);
         // Some throw before they return a promise.
@@ -82,6 +85,18 @@ export class EngineHouse {
     if (before >= stored.attempt) this.#world.violate(`more generations for "${content}" than attempts`);
   }
 
+  /** Runs a tool: once it may, no other attempt may ever, not even one that began before. */
+  async #act(run: EngineRun, output: ReplyOutput): Promise<void> {
+    const call = { stage: "tool", name: "orders/find", callId: String(run.written.length) };
+    output.progress({ ...call, state: "called" });
+    await output.beginActing();
+    const others = this.runs.filter(({ content, acted }) => content === run.content && acted);
+    if (others.some((other) => other !== run))
+      this.#world.violate(`two attempts at "${run.content}" ran tools`);
+    run.acted = true;
+    output.progress({ ...call, state: "done" });
+  }
+
   /** Without `pause`, it waits for nothing. An exact engine writes what follows from the question. */
   async #play(run: EngineRun, output: ReplyOutput, pause?: (ms: number) => Promise<void>) {
     const { random } = this.#world;
@@ -92,7 +107,8 @@ export class EngineHouse {
     for (let count = chance.between(0, 12); count > 0; count--) {
       if (pause && random.chance(0.6)) await pause(random.pick([0, 1, 10, 100, 700, 3_000]));
       if (output.signal.aborted && random.chance(0.7)) break;
-      if (chance.chance(0.1)) output.progress({ stage: "thinking", left: count });
+      if (chance.chance(0.05)) await this.#act(run, output);
+      else if (chance.chance(0.1)) output.progress({ stage: "thinking", left: count });
       else write(run, output, chance.pick(pieces));
     }
     if (pause && character < 0.14) await new Promise(() => {}); // stops in the middle
