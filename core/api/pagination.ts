@@ -4,7 +4,6 @@
  * @module
  */
 
-import { LRUCache } from "lru-cache";
 import { envelope } from "../http/envelope.ts";
 import type { Result } from "../http/route.ts";
 import type { Listing, Slice } from "../store/store.ts";
@@ -29,33 +28,14 @@ export function pageOf<Item>(
   return { data: list.items.map(resource), pagination: positionOf(query, list) };
 }
 
-/** A page as JSON, and what it was made from. */
-interface WrittenPage {
-  readonly texts: readonly string[];
-  readonly total: number;
-  readonly document: string;
-}
-
-// Lists that rarely change are read again and again, usually from the start.
-const writtenPages = new LRUCache<string, WrittenPage>({ max: 20 });
-
-/** Like {@link pageOf}, for items that are available as JSON. A recent page with the same items is reused. */
+/** Like {@link pageOf}, for items that are available as JSON. */
 export function pageOfJson<Item>(
   query: RequestedPage,
-  { items, total }: Listing<Item>,
+  list: Listing<Item>,
   json: (item: Item) => string,
 ): Result {
-  const texts = items.map(json);
-  const place = `${query.page} ${query.limit}`;
-  const last = writtenPages.get(place);
-  if (last?.total === total && isEqual(last.texts, texts)) return { document: last.document };
-  const document = envelope({ json: `[${texts.join()}]`, pagination: positionOf(query, { items, total }) });
-  writtenPages.set(place, { texts, total, document });
-  return { document };
-}
-
-function isEqual(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((text, index) => text === other[index]);
+  const texts = list.items.map(json);
+  return { document: envelope({ json: `[${texts.join()}]`, pagination: positionOf(query, list) }) };
 }
 
 /** A page that was cut, because its items are long, says how many are there. */
