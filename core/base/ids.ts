@@ -24,9 +24,16 @@ const drawn = 64;
 
 /**
  * Creates a generator of identifiers: a prefix, 50 bits of time and 80 of randomness. Those of one generator always
- * ascend: within one millisecond, or after the clock was set back, the random part counts up instead.
+ * ascend: within one millisecond, or after the clock was set back, the random part counts up instead. Not those of requests:
+ * each is drawn, so that no client can tell from its own what others do.
  */
 export function createIds(clock: Clock, random: RandomBytes): NewId {
+  const ascending = createSource(clock, random, true);
+  const drawn = createSource(clock, random, false);
+  return (prefix) => (prefix === "req" ? drawn(prefix) : ascending(prefix));
+}
+
+function createSource(clock: Clock, random: RandomBytes, ascends: boolean): NewId {
   const tail = new Uint8Array(randomDigits);
   let pool = new Uint8Array(drawn * randomDigits);
   let used = pool.length;
@@ -36,7 +43,7 @@ export function createIds(clock: Clock, random: RandomBytes): NewId {
 
   return (prefix) => {
     const now = clock.now();
-    if (now > time) {
+    if (now > time || !ascends) {
       time = now;
       head = encodeTime(now);
       if (used >= pool.length) {

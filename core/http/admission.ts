@@ -29,6 +29,8 @@ export interface AuthenticationOptions {
   readonly maxRunningReplies: number;
   /** The owner that a JWT speaks for. Undefined: none is accepted, so there are no keys. */
   readonly verifyToken: ((token: string) => Promise<string>) | undefined;
+  /** Origins of pages that may call the API. */
+  readonly corsOrigins: readonly string[];
   /** The user that a request without one of our keys comes from. Undefined: only keys are accepted. */
   readonly authenticate: AuthenticateUser | undefined;
 }
@@ -43,18 +45,36 @@ export type IdentifyCaller = (
 ) => Promise<Caller>;
 
 export function createAuthentication(options: AuthenticationOptions): IdentifyCaller {
-  const { keys, verifyToken, authenticate } = options;
-  return async ({ credential, ownerPolicy }, request, fields, maxAgeMs) => {
+  const { keys, verifyToken, authenticate, corsOrigins } = options;
+  return async (route, request, fields, maxAgeMs) => {
+    const { credential, ownerPolicy } = route;
     if (credential === "none") return anonymous;
     if (credential === "token") {
       if (!verifyToken) throw new ApiError("not_found", "There is nothing at this path.");
       return fromToken(await verifyToken(readToken(fields)), ownerPolicy);
     }
     if (authenticate && !(verifyToken && carriesOwnKey(fields))) {
+      refuseForeignPage(route, fields, corsOrigins);
       return fromHost(await authenticate(request), options);
     }
     return fromKey(await keys.authenticate(fields, maxAgeMs), options);
   };
+}
+
+/**
+ * Cookies of a host may come along with whatever another site's page sends, such as a form. A page cannot set this header
+ * field (Fetch Metadata), and clients that are no browsers do not send it.
+ */
+function refuseForeignPage(
+  { method }: Route,
+  { fetchSite, origin }: HeaderFields,
+  listed: readonly string[],
+): void {
+  if (method === "GET" || fetchSite !== "cross-site" || (origin !== null && listed.includes(origin))) return;
+  throw new ApiError(
+    "cross_site_request",
+    "A page of another site sent this, and its origin is not listed here.",
+  );
 }
 
 const anonymous: Caller = {

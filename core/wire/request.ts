@@ -24,6 +24,7 @@ export const headerNames = {
   idempotencyKey: "Idempotency-Key",
   lastEventId: "Last-Event-ID",
   traceparent: "traceparent",
+  fetchSite: "Sec-Fetch-Site",
 } as const;
 
 /**
@@ -44,6 +45,7 @@ export function readHeaderFields(headers: RequestHeaders): HeaderFields {
     contentLength: headers.get(headerNames.contentLength),
     idempotencyKey: headers.get(headerNames.idempotencyKey),
     lastEventId: headers.get(headerNames.lastEventId),
+    fetchSite: headers.get(headerNames.fetchSite),
     traceparent: traceContextPattern.exec(headers.get(headerNames.traceparent) ?? "")?.[0] ?? null,
   };
 }
