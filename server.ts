@@ -31,6 +31,7 @@ import {
   connectRemotely,
 } from "./server/commands/client.ts";
 import { copyDatabase } from "./server/commands/copy.ts";
+import { listKeys, revokeKeys } from "./server/commands/keys.ts";
 import { writeTests } from "./server/commands/tests.ts";
 import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
 import { firstSteps } from "./server/first-steps.ts";
@@ -86,6 +87,9 @@ async function main(): Promise<void> {
       return check(config.settings);
     case "key":
       return makeKey(config);
+    case "keys":
+    case "revoke":
+      return manageKeys(config);
     case "chat":
       return talk(config);
     case "tests":
@@ -147,6 +151,20 @@ async function makeKey({ settings, isNew, ...request }: CommandConfig<"key">): P
       : { client: await connectForKeys(settings, url, sub), close: async () => {} };
   try {
     process.stdout.write(`${(await client.keys.create({ name, scope })).key}\n`);
+  } finally {
+    await close();
+  }
+}
+
+async function manageKeys(config: CommandConfig<"keys"> | CommandConfig<"revoke">): Promise<void> {
+  const { settings, sub, url } = config;
+  const { client, close } =
+    url === undefined
+      ? await connectLocally(settings, { sub, log: openQuietLog(settings) })
+      : { client: await connectForKeys(settings, url, sub), close: async () => {} };
+  try {
+    const lines = config.command === "keys" ? await listKeys(client) : await revokeKeys(client, config);
+    process.stdout.write(lines.map((line) => `${line}\n`).join(""));
   } finally {
     await close();
   }
@@ -263,6 +281,7 @@ function serviceOptions(
     observe,
     basePath: settings.basePath,
     corsOrigins: settings.corsOrigins,
+    keyMaxDays: settings.keyMaxDays,
     requestsPerHour: { read_only: settings.readOnlyPerHour, full_access: settings.fullAccessPerHour },
     maxRunningReplies: settings.maxRunningReplies,
     maxConversationStreams: settings.maxConversationStreams,

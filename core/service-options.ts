@@ -37,6 +37,9 @@ import type { TwinSource } from "./twins/twins.ts";
 /** The minimum and maximum of a key's requests in an hour. */
 export const requestsPerHourRange: readonly [least: number, most: number] = capacityRange;
 
+/** The minimum and maximum of a key's days. */
+export const keyDaysRange = [1, 3_650] as const;
+
 /** The minimum and maximum of replies that run at once, and what is usual. */
 export const runningRepliesRange = [1, 100_000] as const;
 export const defaultRunningReplies = 500;
@@ -178,6 +181,8 @@ const table = {
     },
     () => ({}),
   ),
+  /** After how many days a key ends at the latest, 1 to 3,650. Default: keys may last for ever. */
+  keyMaxDays: without<number>(wholeNumber(keyDaysRange)),
   /** How many replies a key, or a host's user, may have running at once on this process: 1 to 100,000. Default 500. */
   maxRunningReplies: usual<number>(wholeNumber(runningRepliesRange), () => defaultRunningReplies),
   /** Time without events on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */

@@ -130,6 +130,7 @@ function createContext(
     limiter,
     log,
     clock,
+    keyMaxDays: options.keyMaxDays,
     memory: new MemoryBudget((owner) => replies.weigh(owner)),
     random,
     sha256,

@@ -20,6 +20,7 @@ import {
   defaultRunningReplies,
   defaultTimes,
   disconnectPolicies,
+  keyDaysRange,
   originsRule,
   requestsPerHourRange,
   runningRepliesRange,
@@ -134,9 +135,21 @@ export const settings = {
   }),
   jwtAudience: setting({
     variable: "JWT_AUDIENCE",
-    otherwise: "any",
-    about: "`aud` that a JWT must have",
+    otherwise: "any; required with a JWKS or public key",
+    about: "`aud` that a JWT must have; `any`: none is checked",
     ...trimmedText,
+  }),
+  jwtRequire: setting({
+    variable: "JWT_REQUIRE",
+    about: "claim that a JWT must have to make keys, such as `role=admin`",
+    expected: "a claim and its value, claim=value",
+    parse: (text) => /^([^=\s]+)=(\S.*)$/.exec(text)?.slice(1) as [string, string] | undefined,
+    accepts: Array.isArray,
+  }),
+  keyMaxDays: setting({
+    variable: "KEY_MAX_DAYS",
+    about: "days after which a key ends at the latest",
+    ...number(keyDaysRange),
   }),
   modelBaseUrl: setting({
     variable: "MODEL_BASE_URL",

@@ -25,6 +25,13 @@ export interface Tokens {
 /** Creates the verifier that the settings choose. Rejects with a one-line error if they cannot be used. */
 export async function openTokens(settings: Settings, log: Log): Promise<Tokens> {
   const { jwtJwksUrl, jwtPublicKey } = settings;
+  if (tokenSource(settings) !== "secret" && settings.jwtAudience === undefined) {
+    const source = jwtJwksUrl === undefined ? "JWT_PUBLIC_KEY" : "JWT_JWKS_URL";
+    const reason = "or JWTs issued for other services would make keys here";
+    throw new ConfigError(
+      `${nameOf("jwtAudience")} is required with ${source}, ${reason}: the \`aud\` of this service, or "any".`,
+    );
+  }
   const common = { ...claimsOf(settings), log };
   if (jwtJwksUrl !== undefined) {
     return { secret: undefined, verifyToken: createJwtVerifier({ jwksUrl: jwtJwksUrl, ...common }) };
@@ -65,8 +72,8 @@ export function logTokens(settings: Settings, log: Log): void {
       },
     );
   }
-  if (tokenSource(settings) !== "secret" && settings.jwtAudience === undefined) {
-    log("warn", "JWTs issued for other services are accepted, too, because JWT_AUDIENCE is not set");
+  if (tokenSource(settings) !== "secret" && settings.jwtAudience === "any") {
+    log("warn", "JWTs issued for other services are accepted, too, because JWT_AUDIENCE is any");
   }
 }
 
@@ -169,6 +176,6 @@ function secretPath(database: Exclude<DatabaseChoice, { kind: "memory" }>): stri
   return join(database.kind === "sqlite" ? dirname(database.path) : "./data", "jwt-secret");
 }
 
-function claimsOf({ jwtIssuer: issuer, jwtAudience: audience }: Settings) {
-  return { issuer, audience };
+function claimsOf({ jwtIssuer: issuer, jwtAudience, jwtRequire: requiredClaim }: Settings) {
+  return { issuer, audience: jwtAudience === "any" ? undefined : jwtAudience, requiredClaim };
 }

@@ -7,7 +7,7 @@
 import { createApiKey } from "../auth/secrets.ts";
 import { route } from "../http/route.ts";
 import { type ApiKeyRecord, dayMs } from "../store/records.ts";
-import { ApiError } from "../wire/errors.ts";
+import { ApiError, validationError } from "../wire/errors.ts";
 import { apiKeyResource } from "../wire/resources.ts";
 import { apiKeySchema, createApiKeySchema, createdApiKeySchema, pageQuerySchema } from "../wire/schemas.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
@@ -32,7 +32,12 @@ export const apiKeyRoutes = [
       location: true,
     },
     errors: ["key_limit_reached"],
-    async handle({ caller: { owner }, body }, { store, clock, random, newId, root }) {
+    async handle({ caller: { owner }, body }, { store, clock, random, newId, root, keyMaxDays }) {
+      const days = body.expiresInDays ?? keyMaxDays;
+      if (days && keyMaxDays && days > keyMaxDays) {
+        const message = `must be a whole number from 1 to ${keyMaxDays}, or absent`;
+        throw validationError([{ path: "expiresInDays", message }]);
+      }
       const { key, prefix, hash } = createApiKey(random);
       const now = clock.now();
       const record: ApiKeyRecord = {
@@ -43,7 +48,7 @@ export const apiKeyRoutes = [
         prefix,
         hash,
         createdAt: now,
-        expiresAt: body.expiresInDays ? now + body.expiresInDays * dayMs : null,
+        expiresAt: days ? now + days * dayMs : null,
         lastUsedAt: null,
         revokedAt: null,
       };

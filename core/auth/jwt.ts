@@ -40,6 +40,8 @@ export interface JwtVerifierOptions {
   readonly issuer?: string | undefined;
   /** The `aud` that a token must have, possibly among others. Default: any or none. */
   readonly audience?: string | undefined;
+  /** A claim that a token must have, with this value, or with a list that has it. Default: none. */
+  readonly requiredClaim?: readonly [name: string, value: string] | undefined;
   /** The clock that tokens expire by. Default: the system's. */
   readonly clock?: Clock | undefined;
   /** Where a JWKS document that cannot be fetched or used is reported. Default: nowhere. */
@@ -57,6 +59,10 @@ const rules: RulesFor<JwtVerifierOptions> = {
   jwksUrl: optional(textRule),
   issuer: optional(textRule),
   audience: optional(textRule),
+  requiredClaim: optional({
+    expected: "a claim's name and its value",
+    accepts: (value) => Array.isArray(value) && value.length === 2 && value.every(isString),
+  }),
   clock: optional(clockRule),
   log: optional(logRule),
   fetch: optional(functionThat("fetches an address")),
@@ -103,7 +109,7 @@ interface KeySource {
  */
 export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
   requireOptions("createJwtVerifier", options, rules);
-  const { issuer, audience, clock = systemClock, log = noLog } = options;
+  const { issuer, audience, requiredClaim, clock = systemClock, log = noLog } = options;
   const source = keySource(options, clock, log);
 
   async function verifyWith(
@@ -137,6 +143,10 @@ export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
       (await verifyWith(await source.find(hint), token, hint.alg)) ??
       (await verifyWith(await source.findNewer(hint), token, hint.alg));
     if (!payload) throw invalidToken(notSignedForUs);
+    const [name, value] = requiredClaim ?? [];
+    if (name !== undefined && ![payload[name]].flat().includes(value)) {
+      throw invalidToken(`The token's "${name}" claim is missing or not accepted here.`);
+    }
     return readOwner(payload, Math.floor(clock.now() / 1000));
   };
 }
@@ -225,6 +235,8 @@ export interface SignTokenOptions {
   readonly expiresInSeconds: number;
   readonly issuer?: string | undefined;
   readonly audience?: string | undefined;
+  /** A further claim and its value. */
+  readonly requiredClaim?: readonly [name: string, value: string] | undefined;
   readonly clock?: Clock | undefined;
 }
 
@@ -234,10 +246,11 @@ export interface SignTokenOptions {
  * @throws {TypeError} if the secret is too short or `sub` cannot name an owner.
  */
 export async function signToken(options: SignTokenOptions): Promise<string> {
-  const { secret, sub, expiresInSeconds, issuer, audience, clock = systemClock } = options;
+  const { secret, sub, expiresInSeconds, issuer, audience, requiredClaim, clock = systemClock } = options;
   if (!isOwnerName(sub)) throw new TypeError("sub must have 1 to 255 printable characters.");
   const now = Math.floor(clock.now() / 1000);
   const token = new SignJWT({
+    ...(requiredClaim && { [requiredClaim[0]]: requiredClaim[1] }),
     sub,
     ...(issuer !== undefined && { iss: issuer }),
     ...(audience !== undefined && { aud: audience }),

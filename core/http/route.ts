@@ -37,6 +37,8 @@ export interface HandlerContext {
   readonly limiter: RateLimiter;
   readonly log: Log;
   readonly clock: Clock;
+  /** After how many days a key ends at the latest. Undefined: it may last for ever. */
+  readonly keyMaxDays: number | undefined;
   /** What requests and replies hold in memory. */
   readonly memory: MemoryBudget;
   readonly random: RandomBytes;

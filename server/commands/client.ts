@@ -44,6 +44,7 @@ export async function connectLocally(
     twins,
     engines,
     log,
+    keyMaxDays: settings.keyMaxDays,
     verifyToken: async () => owner,
     authenticate: () => ({ owner }),
   });

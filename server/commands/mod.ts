@@ -56,6 +56,26 @@ export const commands = {
       url: readServer(flags),
     }),
   }),
+  keys: command({
+    takes: "--sub <owner> [--url http://…]",
+    about: "list an owner's API keys: id, beginning, scope, state, name",
+    flags: ["sub", "url"],
+    read: (flags) => ({
+      sub: readOwner(flags) ?? missing("keys needs --sub, the owner of the keys"),
+      url: readServer(flags),
+    }),
+  }),
+  revoke: command({
+    takes: "--sub <owner> [--id <id> | --prefix <beginning>] [--url http://…]",
+    about: "revoke an owner's API keys: one, or all that are not revoked yet",
+    flags: ["sub", "id", "prefix", "url"],
+    read: (flags) => ({
+      sub: readOwner(flags) ?? missing("revoke needs --sub, the owner of the keys"),
+      id: flags.get("id"),
+      prefix: flags.get("prefix"),
+      url: readServer(flags),
+    }),
+  }),
   chat: command({
     takes: "<twin> [--sub alice] [--url http://…]",
     about:

@@ -137,6 +137,7 @@ describe("proxies that the environment names", () => {
     const server = await start(t, {
       JWT_SECRET: "",
       JWT_JWKS_URL: "http://id.test/jwks",
+      JWT_AUDIENCE: "any",
       HTTP_PROXY: proxy.url,
       NO_PROXY: "127.0.0.1",
       MODEL_BASE_URL: model.baseUrl,

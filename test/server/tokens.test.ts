@@ -54,6 +54,32 @@ describe("tokens of a secret", () => {
   });
 });
 
+test("a claim that the settings require is in this server's tokens, and required of all", async () => {
+  const secret = { JWT_SECRET: "a secret of at least 32 bytes, for a test" };
+  const strict = settingsOf({ ...secret, JWT_REQUIRE: "role=admin" });
+  const { verifyToken } = await openTokens(strict, noLog);
+  assert.equal(await verifyToken(await makeToken(strict, request)), "alice");
+  const sign = (roles: unknown) =>
+    new SignJWT({ sub: "alice", role: roles })
+      .setProtectedHeader({ alg: "HS256" })
+      .setExpirationTime("1h")
+      .sign(new TextEncoder().encode(secret.JWT_SECRET));
+  assert.equal(await verifyToken(await sign(["user", "admin"])), "alice");
+  for (const role of [undefined, "user", "administrator", ["user"], { admin: true }]) {
+    const refused = verifyToken(await sign(role));
+    await assert.rejects(refused, { code: "invalid_token", message: /"role" claim/ });
+  }
+});
+
+test("without an audience, tokens that an issuer makes for others would make keys: the start is refused", async () => {
+  for (const given of [{ JWT_PUBLIC_KEY: "{}" }, { JWT_JWKS_URL: "https://id.example/jwks" }]) {
+    const [source] = Object.keys(given);
+    await assert.rejects(openTokens(settingsOf(given), noLog), {
+      message: new RegExp(`^JWT_AUDIENCE \\(--jwt-audience\\) is required with ${source}, .+"any"\\.$`),
+    });
+  }
+});
+
 describe("public keys", () => {
   const { publicKey, privateKey } = reread(generateKeyPairSync("ec", { namedCurve: "P-256" }));
   const pem = publicKey.export({ type: "spki", format: "pem" }).toString();
@@ -64,7 +90,10 @@ describe("public keys", () => {
       const provider = createServer((_, response) => response.end(JSON.stringify({ keys })));
       const url = `http://127.0.0.1:${await listen(provider)}`;
       t.after(() => provider.close());
-      const settings = settingsOf({ [variable]: variable === "JWT_PUBLIC_KEY" ? pem : url });
+      const settings = settingsOf({
+        [variable]: variable === "JWT_PUBLIC_KEY" ? pem : url,
+        JWT_AUDIENCE: "any",
+      });
       const { secret, verifyToken } = await openTokens(settings, noLog);
       const token = new SignJWT({ sub: "alice" })
         .setProtectedHeader({ alg: "ES256" })
@@ -76,7 +105,9 @@ describe("public keys", () => {
 
   test("that cannot be used are refused in one line", async () => {
     const message = /^JWT_PUBLIC_KEY .* cannot be used: the key must be RSA[^\n]+$/;
-    await assert.rejects(openTokens(settingsOf({ JWT_PUBLIC_KEY: "{}" }), noLog), { message });
+    await assert.rejects(openTokens(settingsOf({ JWT_PUBLIC_KEY: "{}", JWT_AUDIENCE: "twins" }), noLog), {
+      message,
+    });
   });
 });
 

@@ -1,0 +1,39 @@
+/**
+ * The commands that list and revoke keys.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { TwinClient } from "../../client/mod.ts";
+import { listKeys, revokeKeys } from "../../server/commands/keys.ts";
+import { inProcess, openFixture } from "../support/harness.ts";
+
+test("an owner's keys are listed, and revoked by their id, by what they begin with, or all", async () => {
+  await using fixture = await openFixture(inProcess);
+  const secrets = [
+    await fixture.key(),
+    await fixture.key("read_only"),
+    await fixture.key(),
+    await fixture.key(),
+  ];
+  const client = new TwinClient({
+    baseUrl: "http://twins.test",
+    apiKey: await fixture.token(),
+    fetch: (input, init) => fixture.service.fetch(new Request(input, init)),
+  });
+  const lines = await listKeys(client);
+  assert.equal(lines.length, 4);
+  for (const secret of secrets) assert.ok(lines.some((line) => line.includes(`  ${secret.slice(0, 12)}  `)));
+  const [id = ""] = lines[0]?.split("  ") ?? [];
+  assert.equal((await revokeKeys(client, { id, prefix: undefined })).length, 1);
+  const prefix = secrets[0]?.slice(0, 12);
+  assert.deepEqual(
+    (await revokeKeys(client, { id: undefined, prefix })).map((line) => line.slice(-12)),
+    [prefix],
+  );
+  assert.equal((await revokeKeys(client, { id: undefined, prefix: undefined })).length, 2);
+  await assert.rejects(revokeKeys(client, { id: undefined, prefix: undefined }), /There is no such key/);
+  for (const secret of secrets) {
+    assert.equal((await fixture.call("GET", "/twins", secret)).status, 401);
+  }
+});
