@@ -81,7 +81,7 @@ export class TwinClient {
     };
     const requests = new Requests(connection);
     this.twins = new Twins(requests);
-    this.conversations = new Conversations(requests);
+    this.conversations = new Conversations(requests, { silenceMs });
     this.messages = new Messages(requests, { onBusy, silenceMs });
     this.keys = new Keys(requests);
     this.clientTokens = new ClientTokens(requests);

@@ -18,6 +18,7 @@ import {
   type RequestOptions,
   type Requests,
 } from "./http/requests.ts";
+import { type ConversationEvent, type FollowOptions, followConversation } from "./reply/conversation.ts";
 
 /** What the calls about API keys may set. */
 export interface KeyOptions extends RequestOptions {
@@ -46,9 +47,11 @@ export class Twins {
 /** Conversations with twins. */
 export class Conversations {
   readonly #requests: Requests;
+  readonly #silenceMs: number;
 
-  constructor(requests: Requests) {
+  constructor(requests: Requests, { silenceMs }: { readonly silenceMs: number }) {
     this.#requests = requests;
+    this.#silenceMs = silenceMs;
   }
 
   /** `endUser`: the app's own id of the person who talks. */
@@ -78,6 +81,11 @@ export class Conversations {
     options?: RequestOptions,
   ): Promise<ConversationResource> {
     return this.#requests.data({ method: "PATCH", path: conversationPath(id), body }, options);
+  }
+
+  /** All that happens in a conversation, whoever sends into it. Resumes by itself; ends after `deleted`. */
+  follow(id: string, options: FollowOptions = {}): AsyncGenerator<ConversationEvent, void, undefined> {
+    return followConversation(this.#requests, id, options, this.#silenceMs);
   }
 
   /** Deletes a conversation and its messages. A running reply is cancelled. */

@@ -4,7 +4,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { TwinClient } from "../../client/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
+import { openBreakingProxy } from "../client/breaking-proxy.ts";
 import { openCutOff } from "../replies/cut-off.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
@@ -308,4 +310,22 @@ describe("a conversation's stream", () => {
     await stream.leave();
     cutOff.reconnect();
   });
+});
+
+test("the client follows a conversation, goes on after a cut, and ends after its deletion", async () => {
+  await using chat = await openChat(overSocket);
+  await using proxy = await openBreakingProxy(chat.fixture.url, [{ after: ['"type":"delta"'], how: "end" }]);
+  const client = new TwinClient({ baseUrl: proxy.url, apiKey: chat.key });
+  const told: string[] = [];
+  let text = "";
+  for await (const event of client.conversations.follow(chat.conversationId)) {
+    if (told.length === 0) await talk(chat, "Hello?", "Hi!");
+    told.push(event.type);
+    if (event.type === "delta") text += event.content;
+    if (event.type === "message" && event.message.role === "assistant") text += event.message.content;
+    if (text === "Hi!" && event.type !== "deleted") await chat.remove();
+  }
+  assert.equal(text, "Hi!");
+  assert.equal(told.at(-1), "deleted");
+  assert.equal(proxy.faults.length, 0);
 });

@@ -1,0 +1,58 @@
+/**
+ * Following a conversation, over as many connections as that takes.
+ *
+ * @module
+ */
+
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import type { ConversationEventData } from "../../core/wire/schemas.ts";
+import { ConnectionError, RateLimitError } from "../http/errors.ts";
+import { readLongAnswer } from "../http/long-answer.ts";
+import { conversationPath, isPassing, type RequestOptions, type Requests } from "../http/requests.ts";
+import { pause, throwIfAborted } from "../http/waiting.ts";
+
+/** An event of a conversation. `id`: where to go on behind it; undefined while the conversation has no message. */
+export type ConversationEvent = ConversationEventData & { readonly id: string | undefined };
+
+/** What following a conversation may set. */
+export interface FollowOptions extends RequestOptions {
+  /** The id of an event, or of a message, to begin behind. Default: from now on. */
+  readonly after?: string | undefined;
+}
+
+/**
+ * All that happens in a conversation, in order. After a break, the next connection goes on behind the last event, and begins
+ * with the conversation as it is then. Ends after `deleted`, and throws the last failure if no connection helps.
+ */
+export async function* followConversation(
+  requests: Requests,
+  conversationId: string,
+  { after, signal, ...options }: FollowOptions,
+  silenceMs: number,
+): AsyncGenerator<ConversationEvent, void, undefined> {
+  const path = `${conversationPath(conversationId)}/stream`;
+  const timeoutMs = Math.min(requests.timeoutMsOf(options), silenceMs);
+  for (let failures = 0; ; ) {
+    try {
+      const ask = (limit: AbortSignal) => requests.open({ method: "GET", path, query: { after } }, limit);
+      const messages: EventSourceMessage[] = [];
+      const parser = createParser({ onEvent: (message) => messages.push(message) });
+      for await (const piece of readLongAnswer(ask, { timeoutMs, silenceMs, signal })) {
+        parser.feed(piece);
+        for (const { id, data } of messages.splice(0)) {
+          const event: ConversationEvent = { ...JSON.parse(data), id };
+          after = id ?? after;
+          failures = 0;
+          yield event;
+          if (event.type === "deleted") return;
+        }
+      }
+      throw new ConnectionError("The stream ended, and the conversation goes on.");
+    } catch (error) {
+      throwIfAborted(signal);
+      const mayPass = isPassing(error) || error instanceof RateLimitError;
+      if (!mayPass || ++failures > requests.maxRetriesOf(options)) throw error;
+      if (await pause(failures, error, signal)) failures--;
+    }
+  }
+}
