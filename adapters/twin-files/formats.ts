@@ -38,10 +38,13 @@ async function fromHtml(html: string): Promise<string> {
 }
 
 async function readWord(bytes: Uint8Array): Promise<string> {
+  // The package sets prototypes in a way that Deno refuses.
+  if ("Deno" in globalThis)
+    throw new FormatError("cannot be read as Word on Deno; convert it to HTML or PDF.");
   const mammoth = await load("mammoth", () => import("mammoth"));
-  const ignoreAltText = { convertImage: mammoth.images.imgElement(async () => ({ src: "" })) };
+  const withoutPictures = { convertImage: mammoth.images.imgElement(async () => ({ src: "" })) };
   const { value } = await mammoth
-    .convertToHtml({ buffer: Buffer.from(bytes) }, ignoreAltText)
+    .convertToHtml({ buffer: Buffer.from(bytes) }, withoutPictures)
     .catch((error) => unreadable("Word", error));
   return fromHtml(value);
 }
