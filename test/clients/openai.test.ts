@@ -193,14 +193,16 @@ describe("openai", { skip, timeout: 60_000 }, () => {
     assert.deepEqual([response.output_text, response.usage?.total_tokens], ["Hi 👋!", 7]);
   });
 
-  test("continues a conversation from its newest response", async () => {
+  test("continues a conversation from any of its responses", async () => {
     await using api = await openOpenAI(overSocket);
     const client = connect(api);
     const first = await client.responses.create({ model: "echo", input: "One" });
     const body = { model: "echo", input: "Two", previous_response_id: first.id };
     const second = await client.responses.create(body);
     assert.deepEqual(second.conversation, first.conversation);
-    await assert.rejects(client.responses.create(body), {
+    const again = await client.responses.create({ ...body, input: "Or two" });
+    assert.deepEqual(again.conversation, first.conversation);
+    await assert.rejects(client.responses.create({ ...body, previous_response_id: "resp_none" }), {
       constructor: library.BadRequestError,
       param: "previous_response_id",
     });

@@ -357,14 +357,14 @@ describe("a reply that is followed on another process", () => {
   });
 });
 
-test("a reply that nobody follows elsewhere sends no signals", async () => {
+test("a reply that nobody follows elsewhere sends one signal: that its conversation goes on", async () => {
   await using two = await openTwo();
   const { stream, run } = await two.here.begin();
   run.write("Hello.");
   await two.clock.advance(3000);
   run.finish();
   await stream.rest();
-  assert.deepEqual(two.sent, []);
+  assert.deepEqual(two.sent, ["conversation"]);
 });
 
 test("a cancel on another process stops the engine at once", async () => {
