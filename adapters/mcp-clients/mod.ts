@@ -56,7 +56,7 @@ export function createMcpApi(options: McpApiOptions = {}): ApiExtension {
     success: { status: 200, description: "The response, or its event stream.", events: true },
     handle: (call, context) => answer(call as Call<undefined, RpcRequest | undefined>, context),
   };
-  return { prefix: "/mcp", routes: [route], errorBody, mayHaveHeader: (name) => name.startsWith("mcp-") };
+  return { prefix: "/mcp", routes: [route], errorBody };
 }
 
 const loopback = /^https?:\/\/(localhost|\[::1\]|127(\.\d{1,3}){3})(:\d{1,5})?$/;

@@ -37,9 +37,9 @@ export interface SpokenInput {
  */
 export function readMessages(messages: unknown, path: string): Spoken {
   const spoken = readItems(messages, path).flatMap((item) => ("content" in item ? item : []));
-  const last = spoken.at(-1);
+  const last = spoken.pop();
   if (last?.role !== "user") return refuseParam(path, "must end with a message of the role user");
-  return { question: requireQuestion(last.content, path), history: windowOf(spoken.slice(0, -1)) };
+  return { question: questionIn(last, path), history: windowOf(spoken.map(withoutParts)) };
 }
 
 /** Like {@link readMessages}, of a response's input: its last user message counts, whatever comes after it. */
@@ -48,10 +48,24 @@ export function readInput(input: unknown, path: string): SpokenInput {
   const at = spoken.findLastIndex((item) => "role" in item && item.role === "user");
   const last = spoken[at];
   if (!last || !("content" in last)) return refuseParam(path, "must have a message of the role user");
-  return { question: requireQuestion(last.content, path), history: windowOf(spoken.slice(0, at)) };
+  return { question: questionIn(last, path), history: windowOf(spoken.slice(0, at).map(withoutParts)) };
 }
 
-function readItems(input: unknown, path: string): (HistoryMessage | MessageReference)[] {
+/** A message, and the first of its parts that is no text: earlier messages are told without it, the question is refused. */
+interface ReadMessage extends HistoryMessage {
+  readonly unread: string | undefined;
+}
+
+function withoutParts<Item extends ReadMessage | MessageReference>(item: Item) {
+  return "content" in item ? { role: item.role, content: item.content } : item;
+}
+
+function questionIn({ content, unread }: ReadMessage, path: string): string {
+  if (unread !== undefined) return refuseParam(unread, "must be a part of text; twins read nothing else");
+  return requireQuestion(content, path);
+}
+
+function readItems(input: unknown, path: string): (ReadMessage | MessageReference)[] {
   if (!Array.isArray(input) || input.length === 0) {
     return refuseParam(path, "must be a list of messages, at least one");
   }
@@ -79,7 +93,7 @@ export function refuseReference(path: string): never {
 
 const ignoredRoles = new Set<unknown>(["system", "developer", "tool", "function"]);
 
-function readItem(item: unknown, path: string): (HistoryMessage | MessageReference)[] {
+function readItem(item: unknown, path: string): (ReadMessage | MessageReference)[] {
   if (!isJsonObject(item)) return refuseParam(path, "must be an object");
   const { role, content, id, type = "message" } = item;
   if (type === "item_reference" && isString(id) && id.startsWith("msg_")) {
@@ -89,21 +103,29 @@ function readItem(item: unknown, path: string): (HistoryMessage | MessageReferen
   if (role !== "user" && role !== "assistant") {
     return refuseParam(`${path}.role`, "must be user or assistant; system, developer and tool are ignored");
   }
-  const text = readContent(content, `${path}.content`);
-  return role === "assistant" && text === "" ? [] : [{ role, content: text }];
+  const parts = readContent(content, `${path}.content`);
+  const text = parts.map((part) => part.text ?? "").join("");
+  const unread = parts.find((part) => part.text === undefined)?.path;
+  return role === "assistant" && text === "" ? [] : [{ role, content: text, unread }];
 }
 
-function readContent(content: unknown, path: string): string {
-  if (isString(content)) return content;
-  if (content === null || content === undefined) return "";
+/** A part of a message. Undefined: it is no text. */
+interface ReadPart {
+  readonly path: string;
+  readonly text: string | undefined;
+}
+
+function readContent(content: unknown, path: string): ReadPart[] {
+  if (content === null || content === undefined) return [];
+  if (isString(content)) return [{ path, text: content }];
   if (!Array.isArray(content)) return refuseParam(path, "must be a string or a list of parts");
-  return content.map((part: unknown, index) => readPart(part, `${path}[${index}]`)).join("");
+  return content.map((part: unknown, index) => ({ path: `${path}[${index}]`, text: textOf(part) }));
 }
 
 const textTypes = new Set<unknown>(["text", "input_text", "output_text"]);
 
-function readPart(part: unknown, path: string): string {
-  if (isJsonObject(part) && textTypes.has(part.type) && isString(part.text)) return part.text;
-  if (isJsonObject(part) && part.type === "refusal") return isString(part.refusal) ? part.refusal : "";
-  return refuseParam(path, "must be a part of text; twins read nothing else");
+function textOf(part: unknown): string | undefined {
+  if (!isJsonObject(part)) return undefined;
+  if (textTypes.has(part.type)) return isString(part.text) ? part.text : undefined;
+  return part.type === "refusal" && isString(part.refusal) ? part.refusal : undefined;
 }

@@ -17,6 +17,8 @@ import { refuseParam } from "./errors.ts";
 /** A name that a client has given one of its conversations, in a header field. Null: none. */
 export function readConversationName(name: string | null | undefined, header: string): string | null {
   if (name === null || name === undefined) return null;
+  if (/\{\{.*\}\}|\$\{.*\}/.test(name))
+    return refuseParam(header, `must be a name, not the template ${name}`);
   if (name !== "" && name.length <= 128) return name;
   return refuseParam(header, "must be 1 to 128 characters, or be left out");
 }

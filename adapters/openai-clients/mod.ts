@@ -55,13 +55,11 @@ export function createOpenAIApi(options: OpenAIApiOptions = {}): ApiExtension {
   requireOptions("createOpenAIApi", options, rules);
   const { conversationHeader: conversation = "X-Conversation-Id", endUserHeader: endUser } = options;
   const headers = { conversation, retryCount: "X-Stainless-Retry-Count", ...(endUser && { endUser }) };
-  const own = new Set(Object.values(headers).map((name) => name.toLowerCase()));
   const { maxMessageCharacters = defaultMessageCharacters } = options;
   const setting = { headers, maxMessageCharacters, broken: new BrokenRequests() };
   return {
     prefix: "/v1",
     routes: [...modelRoutes, chatRoute(setting), ...responseRoutes(setting)],
     errorBody,
-    mayHaveHeader: (name) => own.has(name) || name.startsWith("x-stainless-"),
   };
 }

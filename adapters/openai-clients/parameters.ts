@@ -46,8 +46,16 @@ export function readCommonParameters(body: JsonObject): CommonParameters {
   if (toolChoice === "required" || isJsonObject(toolChoice)) {
     return refuseParam("tool_choice", 'must be "auto" or "none"; twins call no tools');
   }
+  const { response_format: responseFormat, text } = body;
+  requireTextFormat(responseFormat, "response_format");
+  if (isJsonObject(text)) requireTextFormat(text.format, "text.format");
   const isStreamed = readBoolean(stream, "stream");
   return { model, stream: isStreamed, user: readUser(body), whole: body };
+}
+
+function requireTextFormat(format: unknown, path: string): void {
+  if (format === undefined || format === null || (isJsonObject(format) && format.type === "text")) return;
+  refuseParam(path, 'must be {"type": "text"}; twins reply in words');
 }
 
 function readUser({ user, safety_identifier: safetyIdentifier }: JsonObject): NamedUser {

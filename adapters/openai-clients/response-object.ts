@@ -16,6 +16,8 @@ export interface ResponseHead {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly model: string;
+  /** Whether the request asked for an answer at once. Default false. */
+  readonly background?: boolean;
 }
 
 /** The id of a reply's response. */
@@ -70,14 +72,14 @@ export function outputText(text: string): object {
 }
 
 /** All members that OpenAI's types require, in the state before any output. */
-function members({ messageId, conversationId, createdAt, model }: ResponseHead) {
+function members({ messageId, conversationId, createdAt, model, background = false }: ResponseHead) {
   return {
     id: responseId(messageId),
     object: "response",
     created_at: Math.floor(createdAt / 1000),
     status: "in_progress",
     access_programs: null,
-    background: false,
+    background,
     conversation: { id: conversationId },
     error: null,
     incomplete_details: null,

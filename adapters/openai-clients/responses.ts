@@ -152,12 +152,14 @@ async function respond(
     },
   });
   const { feed, headers, left } = sent;
-  const head = { messageId: feed.id, conversationId: feed.conversationId, createdAt: feed.createdAt, model };
+  const { id: messageId, createdAt } = feed;
+  const { background } = body;
+  const head = { messageId, conversationId: feed.conversationId, createdAt, model, background };
   if (body.stream) {
     const events = new ResponseEvents(head, -1);
     return { events: context.replies.stream(feed, { from: 0, requestId, events, left }), headers };
   }
-  if (body.background) return { document: JSON.stringify(responseInProgress(head)), headers };
+  if (background) return { document: JSON.stringify(responseInProgress(head)), headers };
   const reply = await completedReply(sent, call, context);
   return { document: JSON.stringify(responseObject(head, reply)), headers };
 }

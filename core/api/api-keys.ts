@@ -24,6 +24,7 @@ export const apiKeyRoutes = [
     credential: "token",
     ownerPolicy: { capacity: 30 },
     body: createApiKeySchema,
+    knownMembersOnly: true, // a misspelt expiresInDays would make a key that never ends
     idempotency: "refused",
     success: {
       status: 201,

@@ -5,7 +5,6 @@
  */
 
 import type { Answer, HeaderFields, IncomingRequest } from "../wire/request.ts";
-import type { ApiExtension } from "./route.ts";
 
 const exposed = [
   "Idempotency-Replayed",
@@ -35,22 +34,18 @@ interface OptionsAnswerOptions {
   /** Those of the path. */
   readonly methods: string;
   readonly origins: readonly string[];
-  /** The extension that the path belongs to. */
-  readonly extension: ApiExtension | undefined;
 }
 
 /** The answer to OPTIONS: a browser's preflight request. */
 export function optionsAnswer(
   { headers }: Pick<IncomingRequest, "headers">,
   { origin }: Pick<HeaderFields, "origin">,
-  { methods, origins, extension }: OptionsAnswerOptions,
+  { methods, origins }: OptionsAnswerOptions,
 ): Answer {
   const isListed = origin !== null && origins.includes(origin);
   if (!isListed) return { status: 204, headers: { Allow: methods }, body: null };
   const asked = headers.get("Access-Control-Request-Headers")?.split(",") ?? [];
-  const further = asked
-    .map((name) => name.trim())
-    .filter((name) => extension?.mayHaveHeader(name.toLowerCase()));
+  const further = asked.map((name) => name.trim()).filter((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name));
   const permitted = {
     "Access-Control-Allow-Methods": methods,
     "Access-Control-Allow-Headers": [allowed, ...further].join(", "),

@@ -132,7 +132,6 @@ export class Dispatcher {
       return optionsAnswer(request, fields, {
         methods: allowedMethods(routes),
         origins: corsOrigins,
-        extension: this.#extensionOf(request.url),
       });
     const route = routeOf(request.method, routes);
     exchange.route = route;

@@ -24,6 +24,7 @@ const streamHeaders = {
   "Content-Type": "text/event-stream; charset=utf-8",
   "Cache-Control": "no-store, no-transform",
   "X-Accel-Buffering": "no",
+  Incremental: "?1", // RFC 10036: proxies pass it on as it arrives
 } as const;
 
 /** What a handler answers, in its envelope. */

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isJsonObject } from "../base/json.ts";
 import { ApiError, type FieldError, validationError } from "../wire/errors.ts";
 import { accepted, fieldErrors } from "../wire/field-errors.ts";
 import { type HeaderFields, headerNames, type IncomingRequest } from "../wire/request.ts";
@@ -55,7 +56,9 @@ export async function readInput(
   const value = takesBody(route)
     ? parseJson(decodeUtf8(await readBytes(request, fields, { clock, most, reserve })))
     : undefined;
-  const body = route.readBody ? route.readBody(value) : route.body && readBody(route.body, value);
+  const body = route.readBody
+    ? route.readBody(value)
+    : route.body && readBody(route.body, value, route.knownMembersOnly);
   return { query, body };
 }
 
@@ -157,8 +160,16 @@ function requireJsonBody({ contentType, contentEncoding, contentLength }: Header
 }
 
 /** The members of a JSON body that its schema names. Others are ignored. After {@link requireJsonBody}. */
-function readBody(schema: InputSchema, value: unknown): Record<string, unknown> {
-  requireValid(schema, value);
+function readBody(schema: InputSchema, value: unknown, knownMembersOnly = false): Record<string, unknown> {
+  const names = Object.keys(schema.properties);
+  const unknown =
+    knownMembersOnly && isJsonObject(value) ? Object.keys(value).filter((name) => !names.includes(name)) : [];
+  const message = `is unknown; a body may have ${names.join(", ")}`;
+  requireValid(
+    schema,
+    value,
+    unknown.map((path) => ({ path, message })),
+  );
   return pick(value as Record<string, unknown>, schema);
 }
 

@@ -57,7 +57,7 @@ export async function chargeRequest(
   });
   const left = ({ rate, policy }: BucketState) => remainingTokens(rate.debt, policy);
   const least = states.reduce((one, other) => (left(other) < left(one) ? other : one));
-  const headers = scope && rateHeaders(least, clock.now());
+  const headers = scope && rateHeaders(states, least, clock.now());
   if (!free && states.some(({ rate }) => !rate.allowed)) throw rateLimited(states, headers);
   return { rate: rates[0], headers };
 }
@@ -71,15 +71,25 @@ interface BucketState {
 const unlimited: Limited = { rate: undefined, headers: undefined };
 
 /**
- * The bucket as header fields: `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), and
- * the older `X-RateLimit-*`; its reset is the epoch second at which the bucket is full. `now`: milliseconds.
+ * The buckets as header fields: `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), which list a
+ * client token's own bucket and its key's; and of the one with less left the older `X-RateLimit-*`; its reset is the epoch second at which the bucket is full. `now`: milliseconds.
  */
-function rateHeaders({ rate: { debt }, policy }: BucketState, now: number): Record<string, string> {
+function rateHeaders(
+  states: readonly BucketState[],
+  { rate: { debt }, policy }: BucketState,
+  now: number,
+): Record<string, string> {
   const { capacity } = policy;
   const remaining = remainingTokens(debt, policy);
+  const names = states.length > 1 ? ["client", "hourly"] : ["hourly"];
+  const list = (parameters: (state: BucketState) => string) =>
+    states.map((state, index) => `"${names[index]}";${parameters(state)}`).join(", ");
   return {
-    "RateLimit-Policy": `"hourly";q=${capacity};w=${windowSeconds}`,
-    RateLimit: `"hourly";r=${remaining};t=${secondsToNextToken(debt, policy)}`,
+    "RateLimit-Policy": list(({ policy }) => `q=${policy.capacity};w=${windowSeconds}`),
+    RateLimit: list(
+      ({ rate, policy }) =>
+        `r=${remainingTokens(rate.debt, policy)};t=${secondsToNextToken(rate.debt, policy)}`,
+    ),
     "X-RateLimit-Limit": String(capacity),
     "X-RateLimit-Remaining": String(remaining),
     "X-RateLimit-Reset": String(Math.ceil((now * 1000 + debt) / 1_000_000)),

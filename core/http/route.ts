@@ -144,8 +144,6 @@ export interface ApiExtension {
   readonly routes: readonly Route[];
   /** An error's body. */
   errorBody(error: ApiError, requestId: string): string;
-  /** Request header fields that pages of other origins may send, besides those of the service. Lower case. */
-  mayHaveHeader(name: string): boolean;
 }
 
 /** One endpoint. */
@@ -175,6 +173,8 @@ export interface Route {
   /** Header fields that say the same as a parameter of the query, by its name, and win over it. */
   readonly queryHeaders?: Readonly<Record<string, keyof HeaderFields>>;
   readonly body?: InputSchema;
+  /** Whether a member that the body's schema does not name is refused. Default: it is ignored. */
+  readonly knownMembersOnly?: true;
   /** Reads a body that is more than a schema of plain values. Throws a `validation_error`. */
   readonly readBody?: (value: unknown) => unknown;
   /** The longest body, in bytes. Default: {@link maxBodyBytes}. */

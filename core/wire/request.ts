@@ -43,7 +43,8 @@ export function readHeaderFields(headers: RequestHeaders): HeaderFields {
     contentType: headers.get(headerNames.contentType),
     contentEncoding: headers.get(headerNames.contentEncoding),
     contentLength: headers.get(headerNames.contentLength),
-    idempotencyKey: headers.get(headerNames.idempotencyKey),
+    // In quotes, it is a string of structured fields (RFC 9651), as the draft of the header has it.
+    idempotencyKey: headers.get(headerNames.idempotencyKey)?.replace(/^"(.*)"$/, "$1") ?? null,
     lastEventId: headers.get(headerNames.lastEventId),
     fetchSite: headers.get(headerNames.fetchSite),
     traceparent: traceContextPattern.exec(headers.get(headerNames.traceparent) ?? "")?.[0] ?? null,

@@ -128,6 +128,7 @@ function assertStream({ headers, status }: Response, operation: Operation | unde
   assert.equal(headers.get("content-type"), "text/event-stream; charset=utf-8");
   assert.equal(headers.get("cache-control"), "no-store, no-transform");
   assert.equal(headers.get("x-accel-buffering"), "no");
+  assert.equal(headers.get("incremental"), "?1");
   assert.ok(operation?.responses["200"]?.content?.["text/event-stream"], "a stream is documented as one");
 }
 
@@ -168,7 +169,7 @@ function assertBody(
 
 /** Header fields of all answers, and those that a server adds by itself. */
 const general =
-  /^(access-control-.*|cache-control|connection|content-(length|type)|date|keep-alive|transfer-encoding|vary|x-accel-buffering|x-content-type-options)$/;
+  /^(access-control-.*|cache-control|connection|content-(length|type)|date|incremental|keep-alive|transfer-encoding|vary|x-accel-buffering|x-content-type-options)$/;
 
 /** Fails if an answer has a header field that is not documented for its status. */
 function assertAnnounced({ headers, status }: Response, { operationId, responses }: Operation): void {
