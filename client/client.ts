@@ -6,10 +6,10 @@
 
 import { Requests } from "./http/requests.ts";
 import { Messages } from "./messages.ts";
-import { ClientTokens, EndUsers, Usage } from "./people.ts";
+import { ClientTokens, EndUsers, Questions, Usage } from "./people.ts";
 import type { OnBusy } from "./reply/following.ts";
 import { Conversations, Keys, Twins } from "./resources.ts";
-import { Feedback, Questions } from "./review.ts";
+import { Feedback } from "./review.ts";
 
 /** Options of a {@link TwinClient}: an address, a credential, and how patient the client is. */
 export interface TwinClientOptions {

@@ -9,12 +9,14 @@ import type {
   ClientTokenResource,
   ErasedResource,
   ExportLine,
+  UnansweredQuestionResource,
   UsageResource,
   UsageSumResource,
 } from "../core/wire/schemas.ts";
 import { readLongAnswer } from "./http/long-answer.ts";
 import { type List, listAt, type PageQuery } from "./http/pages.ts";
 import type { RequestOptions, Requests } from "./http/requests.ts";
+import type { ReviewQuery } from "./review.ts";
 
 /** What a new client token may do. */
 export interface ClientTokenRequest {
@@ -93,6 +95,20 @@ export class Usage {
     options?: RequestOptions,
   ): List<UsageSumResource> {
     return listAt(this.#requests, "/usage/history", { ...query }, options);
+  }
+}
+
+/** What people ask. */
+export class Questions {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /** Questions that a twin's knowledge had nothing for, equal ones as one, those asked most often first. */
+  unanswered(query: ReviewQuery = {}, options?: RequestOptions): List<UnansweredQuestionResource> {
+    return listAt(this.#requests, "/questions/unanswered", { ...query }, options);
   }
 }
 

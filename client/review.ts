@@ -1,14 +1,10 @@
 /**
- * The client's methods for what people think of replies, and for what they ask in vain. Each is one endpoint.
+ * The client's methods for what people think of replies. Each is one endpoint.
  *
  * @module
  */
 
-import type {
-  FeedbackResource,
-  RatedReplyResource,
-  UnansweredQuestionResource,
-} from "../core/wire/schemas.ts";
+import type { FeedbackResource, RatedReplyResource } from "../core/wire/schemas.ts";
 import { type List, listAt, type PageQuery } from "./http/pages.ts";
 import { messagePath, type RequestOptions, type Requests } from "./http/requests.ts";
 
@@ -50,19 +46,5 @@ export class Feedback {
     options?: RequestOptions,
   ): List<RatedReplyResource> {
     return listAt(this.#requests, "/feedback", { ...query }, options);
-  }
-}
-
-/** What people ask. */
-export class Questions {
-  readonly #requests: Requests;
-
-  constructor(requests: Requests) {
-    this.#requests = requests;
-  }
-
-  /** Questions that a twin's knowledge had nothing for, equal ones as one, those asked most often first. */
-  unanswered(query: ReviewQuery = {}, options?: RequestOptions): List<UnansweredQuestionResource> {
-    return listAt(this.#requests, "/questions/unanswered", { ...query }, options);
   }
 }

@@ -123,9 +123,14 @@ const smallStyle: Plugin = {
 const smallClient: Plugin = {
   name: "small client",
   setup({ onLoad }) {
-    const classes = ["ClientTokens", "EndUsers", "Usage"].map((name) => `export class ${name} {}`);
+    const classes = ["ClientTokens", "EndUsers", "Questions", "Usage"].map(
+      (name) => `export class ${name} {}`,
+    );
     onLoad({ filter: /client[\\/]people\.ts$/ }, () => ({ contents: classes.join("") }));
     onLoad({ filter: /reply[\\/]polling\.ts$/ }, () => ({ contents: "export function poll() {}" }));
+    onLoad({ filter: /reply[\\/]conversation\.ts$/ }, () => ({
+      contents: "export function followConversation() {}",
+    }));
   },
 };
 

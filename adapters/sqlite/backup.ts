@@ -50,6 +50,9 @@ const logBytes = 4 << 20;
 /** Pages of the log that are few enough to be written while commits wait: some milliseconds. */
 const lastPages = 64;
 
+/** How often the log is followed before commits wait, however many pages are left. */
+const mostRounds = 4;
+
 /** Makes copies of one open file, one at a time. */
 export class Backups {
   readonly #source: BackupSource;
@@ -132,7 +135,8 @@ export class Backups {
 
     /** Writes what the log has to the part that is copied; the last of it while commits wait, and then `end`. */
     const catchUp = async (end: () => void): Promise<void> => {
-      while ((await merge.apply(copied)) > lastPages) {} // more came meanwhile
+      // More comes meanwhile. Writers that are faster than this have to wait for the rest.
+      for (let round = 0; round < mostRounds && (await merge.apply(copied)) > lastPages; round++) {}
       await hold(async () => {
         await merge.apply(copied);
         end();

@@ -3,11 +3,12 @@
  */
 
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
 import { createTwinList, type MessageResource, type Tool, type TwinEngine } from "../../core/mod.ts";
 import {
   delta,
@@ -26,16 +27,21 @@ import { skip } from "./packages.ts";
 async function loadEngine(model: unknown, findOrder: Tool): Promise<TwinEngine> {
   const text = await readFile(new URL("../../docs/extending.md", import.meta.url), "utf8");
   const [, program = ""] = /^```ts\n(import \{ dynamicTool[\s\S]*?)^```$/m.exec(text) ?? [];
-  const address = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
+  const address = (path: string) => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
   const folder = await mkdtemp(join(tmpdir(), "twin-service-engine-"));
   try {
-    const file = join(folder, "engine.mts");
+    const outfile = join(folder, "engine.mjs");
     const code = program
       .replace('"ai"', address("node_modules/ai/dist/index.js"))
       .replace('"twin-service"', address("../../core/mod.ts"))
       .replace("const engine", "export const create = (model: any, findOrder: Tool) => { const engine");
-    await writeFile(file, `${code}; return engine; }`);
-    const { create } = await import(pathToFileURL(file).href);
+    // The test may run where Node reads no TypeScript.
+    const stdin = { contents: `${code}; return engine; }`, loader: "ts", resolveDir: folder } as const;
+    const banner = {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    };
+    await build({ stdin, outfile, banner, bundle: true, platform: "node", format: "esm", logLevel: "error" });
+    const { create } = await import(pathToFileURL(outfile).href);
     return create(model, findOrder);
   } finally {
     await rm(folder, { recursive: true });
