@@ -248,7 +248,7 @@ for (const transport of transports) {
       for (let n = 0; n < 4; n++) assert.equal(await statusOf(fixture, token), 200);
       assert.deepEqual([await usage(token), await usage(key)], [1, 15]);
       const last = await fixture.call("GET", "/twins", token);
-      assert.equal(last.headers.get("ratelimit-policy"), '"hourly";q=5;w=3600');
+      assert.equal(last.headers.get("ratelimit-policy"), '"client";q=5;w=3600, "hourly";q=20;w=3600');
       assert.equal(last.headers.get("x-ratelimit-remaining"), "0");
       const refused = await fixture.call("GET", "/twins", token);
       assert.equal(refused.status, 429);
