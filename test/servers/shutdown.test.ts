@@ -196,7 +196,7 @@ test(`in ${shutdowns} shutdowns, a thousand streams over sockets each get their 
 });
 
 async function shutDownUnderStreams(): Promise<void> {
-  await using chat = await openChat(overSocket, { limiter: unlimited });
+  await using chat = await openChat(overSocket, { limiter: unlimited, maxRunningReplies: 1_000 });
   const open = async () => {
     const id = await chat.fixture.conversation(chat.key, "scripted");
     return chat.fixture.call("POST", `/conversations/${id}/messages/stream`, chat.key, { content: "Hi" });
