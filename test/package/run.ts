@@ -15,7 +15,8 @@ import { endOf, listTwins, versionOf } from "./server.ts";
 
 /** Lists twins over a socket, through nothing but the package's own exports. */
 const program = (name: string, adapter: string) => `
-import { createEchoEngine, createMemoryLimiter, createMemoryStore, createService, createTwinList } from "${name}";
+import { createEchoEngine, createMemoryLimiter, createService, createTwinList } from "${name}";
+import { createMemoryStore } from "${name}/store";
 import { serve } from "${name}/${adapter}";
 
 const service = createService({
