@@ -25,7 +25,7 @@ export interface OpenAIApiOptions {
 
 /** The minimum and maximum of {@link OpenAIApiOptions.maxMessageCharacters}, and what is usual. */
 export const messageCharactersRange = [1, 4_194_304] as const;
-export const defaultMessageCharacters = 131_072;
+export const defaultMessageCharacters: number = 131_072;
 
 const headerName: Rule = {
   expected: "the name of a header field, such as X-Conversation-Id",
