@@ -24,7 +24,6 @@ export interface OpenAIApiOptions {
 }
 
 /** The minimum and maximum of {@link OpenAIApiOptions.maxMessageCharacters}, and what is usual. */
-/** What `maxMessageCharacters` may be. */
 export const messageCharactersRange = [1, 4_194_304] as const;
 /** The most characters of a question that clients of OpenAI may send, unless the option says otherwise. */
 export const defaultMessageCharacters: number = 131_072;
