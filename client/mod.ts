@@ -44,7 +44,7 @@ export type { List, Page, PageQuery } from "./http/pages.ts";
 export type { CreateOptions, RequestOptions } from "./http/requests.ts";
 export type { MessageBody, Messages, ResumeOptions, SendOptions } from "./messages.ts";
 export type { ClientTokenRequest, ClientTokens, EndUsers, Questions, Usage } from "./people.ts";
-export type { ConversationEvent, FollowOptions } from "./reply/conversation.ts";
+export type { ConversationEvent, FollowConversationOptions } from "./reply/conversation.ts";
 export type { StreamEvent } from "./reply/events.ts";
 export type { OnBusy } from "./reply/following.ts";
 export type { ReplyStream } from "./reply/reply-stream.ts";

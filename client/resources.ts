@@ -18,7 +18,11 @@ import {
   type RequestOptions,
   type Requests,
 } from "./http/requests.ts";
-import { type ConversationEvent, type FollowOptions, followConversation } from "./reply/conversation.ts";
+import {
+  type ConversationEvent,
+  type FollowConversationOptions,
+  followConversation,
+} from "./reply/conversation.ts";
 
 /** What the calls about API keys may set. */
 export interface KeyOptions extends RequestOptions {
@@ -84,7 +88,10 @@ export class Conversations {
   }
 
   /** All that happens in a conversation, whoever sends into it. Resumes by itself; ends after `deleted`. */
-  follow(id: string, options: FollowOptions = {}): AsyncGenerator<ConversationEvent, void, undefined> {
+  follow(
+    id: string,
+    options: FollowConversationOptions = {},
+  ): AsyncGenerator<ConversationEvent, void, undefined> {
     return followConversation(this.#requests, id, options, this.#silenceMs);
   }
 

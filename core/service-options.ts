@@ -213,20 +213,23 @@ const table = {
   waitUntil: without<(work: Promise<unknown>) => void>(functionThat("takes a promise")),
 };
 
-type Table = typeof table;
-type ValueOf<Name extends keyof Table> = Table[Name] extends Option<infer Value, infer _> ? Value : never;
-type KindOf<Name extends keyof Table> = Table[Name]["kind"];
+type OptionTable = typeof table;
+type ValueOf<Name extends keyof OptionTable> =
+  OptionTable[Name] extends Option<infer Value, infer _> ? Value : never;
+type KindOf<Name extends keyof OptionTable> = OptionTable[Name]["kind"];
 
 /** Options of {@link createService}: `twins`, and whatever is not to be the default. */
 export type ServiceOptions = {
-  readonly [Name in keyof Table as KindOf<Name> extends "needed" ? Name : never]: ValueOf<Name>;
+  readonly [Name in keyof OptionTable as KindOf<Name> extends "needed" ? Name : never]: ValueOf<Name>;
 } & {
-  readonly [Name in keyof Table as KindOf<Name> extends "needed" ? never : Name]?: ValueOf<Name> | undefined;
+  readonly [Name in keyof OptionTable as KindOf<Name> extends "needed" ? never : Name]?:
+    | ValueOf<Name>
+    | undefined;
 };
 
 /** Options with the defaults of those that were left out. */
 export type CompleteOptions = {
-  readonly [Name in Exclude<keyof Table, "requestsPerHour">]:
+  readonly [Name in Exclude<keyof OptionTable, "requestsPerHour">]:
     | ValueOf<Name>
     | (KindOf<Name> extends "without" ? undefined : never);
 } & { readonly requestsPerHour: RequestsPerHour };

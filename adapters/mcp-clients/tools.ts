@@ -60,7 +60,7 @@ export async function callTool(tool: ToolCall, call: Call, context: HandlerConte
   try {
     if (name === "ask_twin") {
       requireValid(askTwinSchema, given);
-      return await ask(tool, given as Question, call, context);
+      return await ask(tool, given as AskTwinInput, call, context);
     }
     const found = await findTwins(context.twins, reach);
     const twins = found.map(({ id, name, description }) => ({ id, name, description }));
@@ -73,10 +73,15 @@ export async function callTool(tool: ToolCall, call: Call, context: HandlerConte
   }
 }
 
-type Question = FromSchema<typeof askTwinSchema>;
+type AskTwinInput = FromSchema<typeof askTwinSchema>;
 
 /** Asks a twin, and answers with the end of the reply, or with an event stream on which it is written. */
-async function ask(tool: ToolCall, question: Question, call: Call, context: HandlerContext): Promise<Result> {
+async function ask(
+  tool: ToolCall,
+  question: AskTwinInput,
+  call: Call,
+  context: HandlerContext,
+): Promise<Result> {
   const { replies, store, log } = context;
   const { requestId, caller } = call;
   const feed = await begin(question, call, context);
@@ -103,7 +108,7 @@ async function ask(tool: ToolCall, question: Question, call: Call, context: Hand
 }
 
 /** Sends the question, or finds the reply of an equal call with the same key. */
-async function begin(asked: Question, call: Call, context: HandlerContext): Promise<ReplyFeed> {
+async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): Promise<ReplyFeed> {
   const { caller, fields, requestId } = call;
   const { store, replies, twins, clock, sha256 } = context;
   const { owner, reach, limits } = caller;

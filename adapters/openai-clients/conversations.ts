@@ -96,7 +96,7 @@ export async function placeAfter(
 }
 
 /** A reply, and the twin whose it is. */
-interface Found {
+interface FoundResponse {
   readonly reply: MessageRecord;
   readonly twinId: string;
 }
@@ -106,7 +106,7 @@ export async function findResponse(
   messageId: string,
   reach: CallerReach,
   context: HandlerContext,
-): Promise<Found | undefined> {
+): Promise<FoundResponse | undefined> {
   const reply = await context.store.getMessage(reach, messageId);
   if (reply?.role !== "assistant") return undefined;
   const conversation = await findConversation(context, reach, reply.conversationId);

@@ -16,7 +16,7 @@ import {
   authorization,
   completionHeaders,
   completionRequest,
-  type Question,
+  type ModelQuestion,
   requireBaseUrl,
   withLaterHalf,
 } from "./request.ts";
@@ -64,7 +64,7 @@ export function createAskModel(options: ModelServer) {
   const attempt = createAttempts(options);
   const servers = new Map<string | undefined, Known>();
 
-  return async (question: Question, deadlines: Deadlines): Promise<Completion> => {
+  return async (question: ModelQuestion, deadlines: Deadlines): Promise<Completion> => {
     const { model, tools } = question;
     const known = servers.get(model) ?? {};
     servers.set(model, known);
@@ -95,7 +95,7 @@ export function createAskModel(options: ModelServer) {
 }
 
 /** A request that the server may accept after this failure. Throws if there is none. */
-function simplified(asking: Asking, question: Question, failure: Failure, known: Known): Asking {
+function simplified(asking: Asking, question: ModelQuestion, failure: Failure, known: Known): Asking {
   const { counted } = asking;
   const counts = known.counts !== false;
   const hasTools = asking.tools.length > 0;

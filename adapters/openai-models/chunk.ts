@@ -107,10 +107,8 @@ function isBlank(value: unknown): boolean {
   return value === null || value === "" || (Array.isArray(value) && value.length === 0);
 }
 
-type FinishReason = EngineResult["finishReason"];
-
 /** What a finish reason means. `broken off`: some servers end a reply with one instead of reporting an error. */
-export type FinishMeaning = FinishReason | "broken off" | "unknown";
+export type FinishMeaning = EngineResult["finishReason"] | "broken off" | "unknown";
 
 /** The finish reasons of servers, in lower case. */
 const meanings = new Map<string, FinishMeaning>(

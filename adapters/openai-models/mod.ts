@@ -25,7 +25,7 @@ import { createAskModel, type ModelServer } from "./asking.ts";
 import { Deadlines } from "./attempt.ts";
 import type { Completion } from "./chunk.ts";
 import { type ContinuationMode, continuationModes } from "./continuation.ts";
-import { type Question, requireBaseUrl } from "./request.ts";
+import { type ModelQuestion, requireBaseUrl } from "./request.ts";
 import { createToolbox, type OfferedTools } from "./tools.ts";
 
 export type { ModelServer } from "./asking.ts";
@@ -147,10 +147,10 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
 
 /** Asks the model, and after each round of calls again, with what came of them. */
 async function converse(
-  asked: Pick<Question, "turn" | "instructions" | "findings" | "model" | "continuation">,
+  asked: Pick<ModelQuestion, "turn" | "instructions" | "findings" | "model" | "continuation">,
   offered: OfferedTools,
   output: ReplyOutput,
-  ask: (question: Question) => Promise<Completion>,
+  ask: (question: ModelQuestion) => Promise<Completion>,
 ): Promise<EngineResult> {
   const rounds: object[] = [];
   let { partial } = asked.turn;

@@ -8,7 +8,7 @@ import type { ReplyOutput, Turn } from "../../core/twins/engine.ts";
 import { type ContinuationMode, continuationOf } from "./continuation.ts";
 
 /** What a model is asked, and where its text goes. */
-export interface Question extends Pick<ReplyOutput, "write"> {
+export interface ModelQuestion extends Pick<ReplyOutput, "write"> {
   readonly turn: Turn;
   /** The system message: the twin's persona, or all of its text. */
   readonly instructions: string;
@@ -27,7 +27,7 @@ export interface Question extends Pick<ReplyOutput, "write"> {
 }
 
 /** The same, and how it is asked. */
-export interface Asking extends Question {
+export interface Asking extends ModelQuestion {
   /** Whether tokens are to be counted. */
   readonly counted: boolean;
 }

@@ -92,13 +92,13 @@ export function createPostgresLimiter(pool: Pool, log: Log = noLog): RateLimiter
   };
 }
 
-type Query = (sql: string, params: readonly PostgresValue[]) => Promise<readonly SqlRow[]>;
+type RunQuery = (sql: string, params: readonly PostgresValue[]) => Promise<readonly SqlRow[]>;
 
 /**
  * Runs statements. One whose connection broke is repeated once: if it had taken effect, a token is lost; if it failed,
  * this process would limit alone for a while, with full buckets.
  */
-function createQuery(pool: Pool): Query {
+function createQuery(pool: Pool): RunQuery {
   async function query(
     sql: string,
     params: readonly PostgresValue[],
@@ -115,7 +115,7 @@ function createQuery(pool: Pool): Query {
 }
 
 /** Deletes full buckets now and then. Told how many were taken. */
-function createSweeps(query: Query, log: Log): (takes: number) => void {
+function createSweeps(query: RunQuery, log: Log): (takes: number) => void {
   let takesToSweep = 0; // the first take sweeps buckets that filled up while no process ran
   return (takes) => {
     takesToSweep -= takes;
@@ -125,7 +125,7 @@ function createSweeps(query: Query, log: Log): (takes: number) => void {
   };
 }
 
-async function peek(query: Query, id: string, policy: RatePolicy): Promise<RateDecision> {
+async function peek(query: RunQuery, id: string, policy: RatePolicy): Promise<RateDecision> {
   const [row] = await query(readBucket, [id]);
   if (!row) return { allowed: true, debt: 0 };
   const bucket = { debt: Number(row.debt), at: Number(row.at), capacity: capacityOf(row) };

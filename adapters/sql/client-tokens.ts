@@ -9,13 +9,13 @@ import type { Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
 import { fromJson, toJson } from "./rows.ts";
 
-type ClientTokenMethods = Pick<Store, "createClientToken" | "findClientToken" | "deleteClientTokens">;
-
 const columns =
   "hash, owner, key_id, key_hash, end_user, twin_ids, scope, requests_per_hour, created_at, expires_at";
 
 /** The store's methods about client tokens. */
-export function clientTokenMethods(driver: SqlDriver): ClientTokenMethods {
+export function clientTokenMethods(
+  driver: SqlDriver,
+): Pick<Store, "createClientToken" | "findClientToken" | "deleteClientTokens"> {
   return {
     async createClientToken(token) {
       const { owner, endUser, keyId, requestsPerHour, createdAt, expiresAt } = token;

@@ -19,10 +19,10 @@ import type { Listing, MessageSlice, Reach, Store } from "../../core/store/store
 import type { SqlDriver, SqlRow, SqlValue } from "./driver.ts";
 import { historyFromRow, messageColumns, messageFromRow, pathFromRow } from "./rows.ts";
 
-type MessageMethods = Pick<Store, "getMessage" | "listMessages" | "readHistory">;
-
 /** The store's methods that read messages. */
-export function messageMethods(driver: SqlDriver): MessageMethods {
+export function messageMethods(
+  driver: SqlDriver,
+): Pick<Store, "getMessage" | "listMessages" | "readHistory"> {
   return {
     async getMessage({ owner, endUser = null }, id, { conversationId = null, skip = 0 } = {}) {
       const params = [owner, id, endUser, conversationId];

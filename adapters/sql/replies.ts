@@ -14,10 +14,10 @@ import { markUnanswered } from "./review.ts";
 import { pathFromRow, toJson } from "./rows.ts";
 import { addUsage } from "./usage.ts";
 
-type ReplyMethods = Pick<Store, "beginReply" | "saveReply" | "endReply" | "requestCancel">;
-
 /** The store's methods about replies in progress. */
-export function replyMethods(driver: SqlDriver): ReplyMethods {
+export function replyMethods(
+  driver: SqlDriver,
+): Pick<Store, "beginReply" | "saveReply" | "endReply" | "requestCancel"> {
   return {
     async beginReply(begin) {
       // Nearly always the conversation never forked, and is as the caller knows it.

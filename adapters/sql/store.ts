@@ -71,9 +71,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
 /** Reads some data, because a damaged database may still answer. An index makes it cheap. */
 const readNewest = "SELECT seq FROM messages WHERE id > $1 ORDER BY id DESC LIMIT 1";
 
-type KeyMethods = Pick<Store, "createKey" | "listKeys" | "updateKey" | "findKey">;
-
-function keyMethods(driver: SqlDriver): KeyMethods {
+function keyMethods(driver: SqlDriver): Pick<Store, "createKey" | "listKeys" | "updateKey" | "findKey"> {
   return {
     createKey: (key, maxLive) => createKey(driver, key, maxLive),
 
@@ -125,12 +123,12 @@ async function createKey(
   return result.committed ? "created" : "limit_reached";
 }
 
-type ConversationMethods = Pick<
+function conversationMethods(
+  driver: SqlDriver,
+): Pick<
   Store,
   "createConversation" | "getConversation" | "listConversations" | "updateConversation" | "deleteConversation"
->;
-
-function conversationMethods(driver: SqlDriver): ConversationMethods {
+> {
   return {
     getConversation: (reach, which) => getConversation(driver, reach, which),
 
@@ -270,7 +268,7 @@ const isNamed = "owner = $1 AND twin_id = $2 AND COALESCE(end_user, '') = $3 AND
 /** A conversation is the one with the owner `$1` and the id `$2`, and one of the end user `$3`, if that is not null. */
 const isFound = "owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)";
 
-function conversationList({ owner, endUser }: Reach, slice: ConversationSlice): List {
+function conversationList({ owner, endUser }: Reach, slice: ConversationSlice): ListStatement {
   const { twinIds, order = "desc", after } = slice;
   const params: SqlValue[] = [owner];
   const parameter = (value: SqlValue) => `$${params.push(value)}`;
@@ -308,7 +306,7 @@ function takeFromTotal(owner: string, list: string): SqlStatement {
 }
 
 /** A list of an owner's rows. */
-interface List {
+interface ListStatement {
   readonly columns: string;
   readonly from: string;
   /** The condition, whose parameters are `params`; the owner is `$1`. */
@@ -324,7 +322,7 @@ interface List {
 /** A part of a list, and the length of the list at the same moment. */
 async function readPage(
   driver: SqlDriver,
-  { columns, from, where, params, total, order, after }: List,
+  { columns, from, where, params, total, order, after }: ListStatement,
   { offset, limit }: Slice,
 ): Promise<{ rows: readonly SqlRow[]; total: number }> {
   const count = async () => {

@@ -48,7 +48,7 @@ export interface CreateOptions extends RequestOptions {
 }
 
 /** What all requests have in common. */
-export interface Connection {
+export interface ClientConnection {
   /** The service's address, without `/api/v1` and without a slash at the end. */
   readonly baseUrl: string;
   readonly getToken: () => string | null | Promise<string | null>;
@@ -65,11 +65,11 @@ const usualRetries = 5;
 
 /** Sends requests. */
 export class Requests {
-  readonly #connection: Connection;
+  readonly #connection: ClientConnection;
   #token: Promise<string | null> | undefined;
   #streamsBodies: boolean;
 
-  constructor(connection: Connection) {
+  constructor(connection: ClientConnection) {
     this.#connection = connection;
     this.#streamsBodies = connection.streamsBodies;
   }

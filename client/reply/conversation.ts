@@ -15,7 +15,7 @@ import { pause, throwIfAborted } from "../http/waiting.ts";
 export type ConversationEvent = ConversationEventData & { readonly id: string | undefined };
 
 /** What following a conversation may set. */
-export interface FollowOptions extends RequestOptions {
+export interface FollowConversationOptions extends RequestOptions {
   /** The id of an event, or of a message, to begin behind. Default: from now on. */
   readonly after?: string | undefined;
 }
@@ -27,7 +27,7 @@ export interface FollowOptions extends RequestOptions {
 export async function* followConversation(
   requests: Requests,
   conversationId: string,
-  { after, signal, ...options }: FollowOptions,
+  { after, signal, ...options }: FollowConversationOptions,
   silenceMs: number,
 ): AsyncGenerator<ConversationEvent, void, undefined> {
   const path = `${conversationPath(conversationId)}/stream`;

@@ -16,7 +16,7 @@ const firstPauseMs = 1_000;
 const longestPauseMs = 5_000;
 
 /** What is read. */
-interface Reading {
+interface PolledReply {
   readonly requests: Requests;
   readonly conversationId: string;
   readonly sending?: ServiceRequest | undefined;
@@ -29,7 +29,7 @@ interface Reading {
  */
 export async function* poll(
   position: Position,
-  reading: Reading,
+  reading: PolledReply,
   send: (signal: AbortSignal) => Promise<Response>,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const { signal } = reading;
@@ -64,7 +64,7 @@ export async function* poll(
 /** The reply, as it is stored. Before its id is known, it is the running one of the question that was sent. */
 async function read(
   { messageId }: Position,
-  { requests, conversationId, sending, signal }: Reading,
+  { requests, conversationId, sending, signal }: PolledReply,
 ): Promise<MessageResource | undefined> {
   const options = { signal, maxRetries: 0 };
   if (messageId !== undefined) {

@@ -8,7 +8,7 @@ import { ConnectionError } from "../http/errors.ts";
 import type { StreamEvent } from "./events.ts";
 
 /** The progress of a reply that another process took over: its text is written anew from an offset on. */
-export interface Continuation {
+export interface ContinuedProgress {
   readonly stage: "continued";
   readonly from: number;
   readonly attempt: number;
@@ -65,7 +65,7 @@ export class Position {
 
   #takeProgress(event: StreamEvent & { readonly type: "progress" }, stage: string): StreamEvent | undefined {
     if (stage === "accepted") return this.#accept(event);
-    if (stage === "continued") return this.#goBack(event, event.progress as unknown as Continuation);
+    if (stage === "continued") return this.#goBack(event, event.progress as unknown as ContinuedProgress);
     const json = JSON.stringify(event.progress);
     if (this.#progress[this.#progressOfConnection] === json) {
       this.#progressOfConnection++;
@@ -84,7 +84,7 @@ export class Position {
     return event;
   }
 
-  #goBack(event: StreamEvent, { from, attempt }: Continuation): StreamEvent {
+  #goBack(event: StreamEvent, { from, attempt }: ContinuedProgress): StreamEvent {
     if (attempt > this.#attempt) {
       this.#attempt = attempt;
       this.#longest = from;

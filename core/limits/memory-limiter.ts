@@ -82,7 +82,7 @@ export function createMemoryLimiter(options: MemoryLimiterOptions = {}): RateLim
 const firstSweep = 1000;
 
 function createForgetfulLimiter(clock: Clock): RateLimiter {
-  const held = new Map<string, Held>();
+  const held = new Map<string, SizedBucket>();
   let sweepAt = firstSweep;
 
   /** Deletes full buckets, which are as good as none, each time that their number has doubled since the last sweep. */
@@ -115,7 +115,7 @@ function createForgetfulLimiter(clock: Clock): RateLimiter {
 }
 
 /** A bucket whose capacity is known. */
-interface Held extends Bucket {
+interface SizedBucket extends Bucket {
   readonly capacity: number;
 }
 

@@ -8,10 +8,10 @@ import type { MemoryRecords } from "./memory-records.ts";
 import type { ClientTokenRecord } from "./records.ts";
 import type { Store } from "./store.ts";
 
-type ClientTokenMethods = Pick<Store, "createClientToken" | "findClientToken" | "deleteClientTokens">;
-
 /** The store's methods about client tokens. */
-export function clientTokenMethods({ clientTokens }: MemoryRecords): ClientTokenMethods {
+export function clientTokenMethods({
+  clientTokens,
+}: MemoryRecords): Pick<Store, "createClientToken" | "findClientToken" | "deleteClientTokens"> {
   function tokensOf(owner: string, endUser: string): ClientTokenRecord[] {
     return [...clientTokens.values()].filter((token) => token.owner === owner && token.endUser === endUser);
   }

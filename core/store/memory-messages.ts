@@ -15,10 +15,10 @@ import { lengthOf, type MessagePath, pathTo, placeOn, placesOf, rangesAt } from 
 import { mostCharactersRead, windowOf } from "./records.ts";
 import type { Store } from "./store.ts";
 
-type MessageMethods = Pick<Store, "getMessage" | "listMessages" | "readHistory">;
-
 /** The store's methods that read messages. */
-export function messageMethods(records: MemoryRecords): MessageMethods {
+export function messageMethods(
+  records: MemoryRecords,
+): Pick<Store, "getMessage" | "listMessages" | "readHistory"> {
   return {
     async getMessage(reach, id, { conversationId, skip = 0 } = {}) {
       const record = findMessage(records, reach, id)?.record;

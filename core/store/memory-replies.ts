@@ -29,10 +29,10 @@ import type {
   UsageSum,
 } from "./store.ts";
 
-type ReplyMethods = Pick<Store, "beginReply" | "saveReply" | "endReply" | "requestCancel">;
-
 /** The store's methods about replies in progress. */
-export function replyMethods(records: MemoryRecords): ReplyMethods {
+export function replyMethods(
+  records: MemoryRecords,
+): Pick<Store, "beginReply" | "saveReply" | "endReply" | "requestCancel"> {
   return {
     async beginReply(begin) {
       return beginReply(records, begin);

@@ -58,9 +58,7 @@ export function createMemoryStore(): Store {
   };
 }
 
-type KeyMethods = Pick<Store, "createKey" | "listKeys" | "updateKey" | "findKey">;
-
-function keyMethods(records: MemoryRecords): KeyMethods {
+function keyMethods(records: MemoryRecords): Pick<Store, "createKey" | "listKeys" | "updateKey" | "findKey"> {
   const { owners, keysByHash } = records;
   return {
     async createKey(key, maxLive) {
@@ -95,12 +93,12 @@ function keyMethods(records: MemoryRecords): KeyMethods {
   };
 }
 
-type ConversationMethods = Pick<
+function conversationMethods(
+  records: MemoryRecords,
+): Pick<
   Store,
   "createConversation" | "getConversation" | "listConversations" | "updateConversation" | "deleteConversation"
->;
-
-function conversationMethods(records: MemoryRecords): ConversationMethods {
+> {
   return {
     async createConversation(conversation, claim, clientToken) {
       const made = madeBefore(records, claim);
@@ -194,9 +192,7 @@ function deleteConversation(
   return entry.record;
 }
 
-type ClaimMethods = Pick<Store, "findClaim" | "forgetEndUser" | "sweep">;
-
-function claimMethods(records: MemoryRecords): ClaimMethods {
+function claimMethods(records: MemoryRecords): Pick<Store, "findClaim" | "forgetEndUser" | "sweep"> {
   return {
     async findClaim(claim) {
       return madeBefore(records, claim);

@@ -2,7 +2,7 @@
  * What the reader of Markdown makes of a text, as HTML: to compare it with that of others.
  */
 
-import { type Block, readBlocks } from "../../web/shared/markdown/blocks.ts";
+import { type MarkdownBlock, readBlocks } from "../../web/shared/markdown/blocks.ts";
 import { readInline } from "../../web/shared/markdown/inline.ts";
 
 export function toHtml(text: string, isUnfinished = false): string {
@@ -10,8 +10,8 @@ export function toHtml(text: string, isUnfinished = false): string {
   return blocks.map(({ block }, at) => blockOf(block, isUnfinished && at === blocks.length - 1)).join("");
 }
 
-function blockOf(block: Block, isUnfinished: boolean): string {
-  const all = (blocks: readonly Block[]) =>
+function blockOf(block: MarkdownBlock, isUnfinished: boolean): string {
+  const all = (blocks: readonly MarkdownBlock[]) =>
     blocks.map((each, at) => blockOf(each, isUnfinished && at === blocks.length - 1)).join("");
   switch (block.type) {
     case "paragraph":

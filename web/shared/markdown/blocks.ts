@@ -6,17 +6,17 @@
  */
 
 /** A block. Texts are read by `readInline`. */
-export type Block =
+export type MarkdownBlock =
   | { readonly type: "paragraph"; readonly text: string }
   | { readonly type: "heading"; readonly level: number; readonly text: string }
   | { readonly type: "code"; readonly language: string; readonly text: string }
   | { readonly type: "rule" }
-  | { readonly type: "quote"; readonly blocks: readonly Block[] }
+  | { readonly type: "quote"; readonly blocks: readonly MarkdownBlock[] }
   | {
       readonly type: "list";
       /** The number of the first item. Undefined: bullets. */
       readonly start?: number;
-      readonly items: readonly (readonly Block[])[];
+      readonly items: readonly (readonly MarkdownBlock[])[];
       /** Whether its items are single lines, or as close to each other. */
       readonly isTight: boolean;
     }
@@ -39,11 +39,11 @@ const underline = /^ {0,3}(=+|-{2,})[ \t]*$/;
 const undecided = /^[-+*=#>|~`:_ ]*$|^ *\d{1,9}[.)]?$/;
 
 /** Reads a text. `isUnfinished`: more of it will come; a last line that may still become anything is left out. */
-export function readBlocks(text: string, isUnfinished = false): { block: Block; source: string }[] {
+export function readBlocks(text: string, isUnfinished = false): { block: MarkdownBlock; source: string }[] {
   const lines = text.replaceAll("\r\n", "\n").replaceAll("\t", "    ").split("\n");
   if (isUnfinished && (isInFence(lines) ? /^ *[`~]+$/ : undecided).test(lines.at(-1) ?? "")) lines.pop();
   const reader = new BlockReader(lines, 0, isUnfinished);
-  const blocks: { block: Block; source: string }[] = [];
+  const blocks: { block: MarkdownBlock; source: string }[] = [];
   for (;;) {
     const from = reader.at;
     const block = reader.next();
@@ -69,13 +69,13 @@ class BlockReader {
     this.#isUnfinished = isUnfinished;
   }
 
-  all(): Block[] {
-    const blocks: Block[] = [];
+  all(): MarkdownBlock[] {
+    const blocks: MarkdownBlock[] = [];
     for (let block = this.next(); block; block = this.next()) blocks.push(block);
     return blocks;
   }
 
-  next(): Block | undefined {
+  next(): MarkdownBlock | undefined {
     while (this.at < this.#lines.length && this.#line().trim() === "") this.at++;
     if (this.at >= this.#lines.length) return undefined;
     const line = this.#line();
@@ -93,7 +93,7 @@ class BlockReader {
     return this.#lines[at] ?? "";
   }
 
-  #fenced(): Block {
+  #fenced(): MarkdownBlock {
     const [, marks = "", info = ""] = fence.exec(this.#line()) ?? [];
     const indent = this.#line().search(/[`~]/);
     const end = new RegExp(`^ {0,3}${marks[0]}{${marks.length},} *$`);
@@ -105,7 +105,7 @@ class BlockReader {
     return { type: "code", language: info.trim().split(" ")[0] ?? "", text: text.join("\n") };
   }
 
-  #indented(): Block {
+  #indented(): MarkdownBlock {
     const text: string[] = [];
     for (; /^ {4}|^ *$/.test(this.#line()) && this.at < this.#lines.length; this.at++) {
       text.push(this.#line().slice(4));
@@ -113,7 +113,7 @@ class BlockReader {
     return { type: "code", language: "", text: text.join("\n").trimEnd() };
   }
 
-  #heading(): Block {
+  #heading(): MarkdownBlock {
     const line = this.#line().trim();
     const level = line.search(/[^#]|$/);
     this.at++;
@@ -122,12 +122,12 @@ class BlockReader {
     return { type: "heading", level, text: end === "" || end.endsWith(" ") ? end.trimEnd() : text };
   }
 
-  #rule(): Block {
+  #rule(): MarkdownBlock {
     this.at++;
     return { type: "rule" };
   }
 
-  #quote(): Block {
+  #quote(): MarkdownBlock {
     const lines: string[] = [];
     for (; this.at < this.#lines.length; this.at++) {
       const line = this.#line();
@@ -137,9 +137,9 @@ class BlockReader {
     return { type: "quote", blocks: new BlockReader(lines, this.#depth + 1, this.#isUnfinished).all() };
   }
 
-  #list(): Block {
+  #list(): MarkdownBlock {
     const [, , mark = "", number] = item.exec(this.#line()) ?? [];
-    const items: Block[][] = [];
+    const items: MarkdownBlock[][] = [];
     let isTight = true;
     for (;;) {
       const found = item.exec(this.#line());
@@ -177,7 +177,7 @@ class BlockReader {
     return { lines, endsBlank: blank > 0 };
   }
 
-  #table(): Block | undefined {
+  #table(): MarkdownBlock | undefined {
     const head = cellsOf(this.#line());
     const aligns = cellsOf(this.#line(this.at + 1));
     const isLast = this.#isUnfinished && this.#depth === 0 && this.at >= this.#lines.length - 2;
@@ -193,7 +193,7 @@ class BlockReader {
     return { type: "table", aligns: head.map((_, at) => alignOf(aligns[at] ?? "")), head, rows };
   }
 
-  #paragraph(): Block {
+  #paragraph(): MarkdownBlock {
     const lines = [this.#line().trim()];
     for (this.at++; this.#continues(this.#line()); this.at++) {
       if (underline.test(this.#line())) {

@@ -6,7 +6,7 @@
  */
 
 import { h } from "../dom.ts";
-import { type Block, readBlocks } from "./blocks.ts";
+import { type MarkdownBlock, readBlocks } from "./blocks.ts";
 import { readInline, type Span } from "./inline.ts";
 
 /** How deep emphasis may be in other emphasis. */
@@ -43,8 +43,8 @@ export class MarkdownView {
   }
 }
 
-function elementOf(block: Block, options: MarkdownOptions, isUnfinished: boolean): HTMLElement {
-  const nodes = (blocks: readonly Block[]) =>
+function elementOf(block: MarkdownBlock, options: MarkdownOptions, isUnfinished: boolean): HTMLElement {
+  const nodes = (blocks: readonly MarkdownBlock[]) =>
     blocks.map((each, at) => elementOf(each, options, isUnfinished && at === blocks.length - 1));
   const text = (source: string) => textOf(source, options, isUnfinished);
   switch (block.type) {
@@ -84,9 +84,9 @@ function elementOf(block: Block, options: MarkdownOptions, isUnfinished: boolean
 }
 
 function itemOf(
-  blocks: readonly Block[],
+  blocks: readonly MarkdownBlock[],
   isTight: boolean,
-  nodes: (blocks: readonly Block[]) => HTMLElement[],
+  nodes: (blocks: readonly MarkdownBlock[]) => HTMLElement[],
   text: (source: string) => DocumentFragment,
 ): Node[] {
   const [first, ...rest] = blocks;
