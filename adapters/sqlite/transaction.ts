@@ -14,47 +14,25 @@ export interface Batch {
   readonly reject: (error: unknown) => void;
 }
 
-/** Commits batches in one transaction. Throws if all of them are lost; nothing has then changed. */
+/**
+ * Commits batches in one transaction, each in a savepoint, so that rolling one back does not affect the others. Throws if
+ * all of them are lost; nothing has then changed.
+ */
 export function runGroup(connection: SqliteConnection, group: readonly Batch[]): readonly RanBatch[] {
   try {
-    return runTogether(connection, group) ?? runApart(connection, group);
+    connection.run("BEGIN IMMEDIATE", []);
+    const ran = group.map((batch) => {
+      connection.run("SAVEPOINT batch", []);
+      const one = runStatements(connection, batch);
+      if (one.failed && one.changes > 0) connection.run("ROLLBACK TO batch", []);
+      connection.run("RELEASE batch", []);
+      return one;
+    });
+    connection.run("COMMIT", []);
+    return ran;
   } catch (error) {
     throw rollBack(connection, error);
   }
-}
-
-/**
- * Commits a group's batches without a savepoint for each, which would take a quarter of a reply's time in the store,
- * because SQLite saves every page's previous state. A batch that fails nearly always fails with its first statement,
- * and has then changed nothing. Undefined: a batch failed later, and all of them were rolled back.
- */
-function runTogether(connection: SqliteConnection, group: readonly Batch[]): readonly RanBatch[] | undefined {
-  connection.run("BEGIN IMMEDIATE", []);
-  const ran: RanBatch[] = [];
-  for (const batch of group) {
-    const one = runStatements(connection, batch);
-    if (mustUndo(one)) {
-      connection.run("ROLLBACK", []);
-      return undefined;
-    }
-    ran.push(one);
-  }
-  connection.run("COMMIT", []);
-  return ran;
-}
-
-/** Commits a group's batches, each in a savepoint, so that rolling one back does not affect the others. */
-function runApart(connection: SqliteConnection, group: readonly Batch[]): readonly RanBatch[] {
-  connection.run("BEGIN IMMEDIATE", []);
-  const ran = group.map((batch) => {
-    connection.run("SAVEPOINT batch", []);
-    const one = runStatements(connection, batch);
-    if (mustUndo(one)) connection.run("ROLLBACK TO batch", []);
-    connection.run("RELEASE batch", []);
-    return one;
-  });
-  connection.run("COMMIT", []);
-  return ran;
 }
 
 /** The result of a batch's statements. */
@@ -64,10 +42,6 @@ export interface RanBatch {
   readonly failed: boolean;
   /** How many rows it changed, even if it failed after that. */
   readonly changes: number;
-}
-
-function mustUndo({ failed, changes }: RanBatch): boolean {
-  return failed && changes > 0;
 }
 
 /** The rows of a statement that returns none. */
