@@ -114,22 +114,6 @@ describe("a store in SQLite", () => {
     await close();
   });
 
-  test("a turn whose writes are refused at once is run once, without savepoints", async () => {
-    const said: string[] = [];
-    const connection = watched(await openSqliteFile(folder.newPath()), (sql) => {
-      said.push(sql.trim().slice(0, 6));
-    });
-    const store = storeOn(connection);
-    const owner = newOwner();
-    const ended = toBegin(owner, "conv_none");
-    await Promise.all([
-      store.endReply(toEnd(ended)),
-      store.updateKey(owner, "key_none", { lastUsedAt: start }),
-    ]);
-    assert.deepEqual(said, ["BEGIN ", "UPDATE", "UPDATE", "COMMIT"]);
-    await store.close();
-  });
-
   test("while the disk takes no writes, the ping fails after the second one, and succeeds by itself afterwards", async () => {
     const database = await openSqliteDatabase(folder.newPath());
     const store = createSqlStore(database, { exclusive: true });
