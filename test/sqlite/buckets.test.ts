@@ -60,7 +60,7 @@ describe("buckets in SQLite", () => {
   test("all that changed in a turn is one statement, in the transaction of the turn's batches", async () => {
     const ran: string[] = [];
     const connection = watched(await openSqliteFile(folder.newPath()), (sql) => {
-      ran.push(sql.split(" ", 3).join(" "));
+      if (!/SAVEPOINT|RELEASE/.test(sql)) ran.push(sql.split(" ", 3).join(" "));
     });
     const driver = createSqliteDriver(connection, quickDisk);
     const buckets = createSqliteBuckets(driver.unsynced);
