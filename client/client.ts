@@ -6,7 +6,7 @@
 
 import { Requests } from "./http/requests.ts";
 import { Messages } from "./messages.ts";
-import { ClientTokens, EndUsers, Questions, Usage } from "./people.ts";
+import { ClientTokens, EndUsers, Memories, Questions, Usage } from "./people.ts";
 import type { OnBusy } from "./reply/following.ts";
 import { Conversations, Keys, Twins } from "./resources.ts";
 import { Feedback } from "./review.ts";
@@ -61,6 +61,7 @@ export class TwinClient {
   readonly keys: Keys;
   readonly clientTokens: ClientTokens;
   readonly endUsers: EndUsers;
+  readonly memories: Memories;
   readonly usage: Usage;
   readonly feedback: Feedback;
   readonly questions: Questions;
@@ -86,6 +87,7 @@ export class TwinClient {
     this.keys = new Keys(requests);
     this.clientTokens = new ClientTokens(requests);
     this.endUsers = new EndUsers(requests);
+    this.memories = new Memories(requests);
     this.usage = new Usage(requests);
     this.feedback = new Feedback(requests);
     this.questions = new Questions(requests);

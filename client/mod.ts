@@ -15,6 +15,7 @@ export type {
   ErasedResource as Erasure,
   ExportLine,
   FeedbackResource,
+  MemoryResource as Memory,
   MessageResource as Message,
   Pagination,
   RatedReplyResource as RatedReply,
@@ -43,7 +44,7 @@ export {
 export type { List, Page, PageQuery } from "./http/pages.ts";
 export type { CreateOptions, RequestOptions } from "./http/requests.ts";
 export type { MessageBody, Messages, ResumeOptions, SendOptions } from "./messages.ts";
-export type { ClientTokenRequest, ClientTokens, EndUsers, Questions, Usage } from "./people.ts";
+export type { ClientTokenRequest, ClientTokens, EndUsers, Memories, Questions, Usage } from "./people.ts";
 export type { ConversationEvent, FollowConversationOptions } from "./reply/conversation.ts";
 export type { StreamEvent } from "./reply/events.ts";
 export type { OnBusy } from "./reply/following.ts";

@@ -9,6 +9,7 @@ import type {
   ClientTokenResource,
   ErasedResource,
   ExportLine,
+  MemoryResource,
   UnansweredQuestionResource,
   UsageResource,
   UsageSumResource,
@@ -59,7 +60,7 @@ export class EndUsers {
     this.#requests = requests;
   }
 
-  /** All conversations of an end user with their messages, oldest first, line by line as they arrive. */
+  /** What twins know of an end user, then all their conversations with their messages, oldest first, line by line as they arrive. */
   export(endUser: string, options: RequestOptions = {}): AsyncIterable<ExportLine> {
     const path = `/end-users/${encodeURIComponent(endUser)}/export`;
     return readLines(this.#requests, path, options);
@@ -70,6 +71,34 @@ export class EndUsers {
     const path = `/end-users/${encodeURIComponent(endUser)}`;
     return this.#requests.data({ method: "DELETE", path }, options);
   }
+}
+
+/** What twins know of people. Each method is one endpoint. */
+export class Memories {
+  readonly #requests: Requests;
+
+  constructor(requests: Requests) {
+    this.#requests = requests;
+  }
+
+  /** What a twin knows of a person. Rejects with a `NotFoundError` if that is nothing. */
+  get(endUser: string, twinId: string, options?: RequestOptions): Promise<MemoryResource> {
+    return this.#requests.data({ method: "GET", path: pathOf(endUser, twinId) }, options);
+  }
+
+  /** Writes facts about a person, 1 to 4,000 characters, in place of those before. */
+  set(endUser: string, twinId: string, content: string, options?: RequestOptions): Promise<MemoryResource> {
+    return this.#requests.data({ method: "PUT", path: pathOf(endUser, twinId), body: { content } }, options);
+  }
+
+  /** Has a twin forget what it knows of a person. */
+  delete(endUser: string, twinId: string, options?: RequestOptions): Promise<void> {
+    return this.#requests.done({ method: "DELETE", path: pathOf(endUser, twinId) }, options);
+  }
+}
+
+function pathOf(endUser: string, twinId: string): string {
+  return `/end-users/${encodeURIComponent(endUser)}/memory/${encodeURIComponent(twinId)}`;
 }
 
 /** The credential's limit, and what was used. Neither call costs anything. */

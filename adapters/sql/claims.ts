@@ -13,6 +13,7 @@ import {
 import type { Store } from "../../core/store/store.ts";
 import { sweepDeleted } from "./deletion.ts";
 import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
+import { forgetMemories } from "./people.ts";
 import { claimFromRow } from "./rows.ts";
 import { forgetUsage } from "./usage.ts";
 
@@ -28,7 +29,11 @@ export function claimMethods(
 
     async forgetEndUser(owner, endUser) {
       const sql = "DELETE FROM claims WHERE owner = $1 AND end_user = $2";
-      await driver.batch([{ sql, params: [owner, endUser] }, ...forgetUsage(owner, endUser)]);
+      await driver.batch([
+        { sql, params: [owner, endUser] },
+        forgetMemories(owner, endUser),
+        ...forgetUsage(owner, endUser),
+      ]);
     },
 
     async sweep(at) {

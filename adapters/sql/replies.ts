@@ -11,7 +11,7 @@ import { findClaim, makeClaim } from "./claims.ts";
 import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
 import { findPath } from "./messages.ts";
 import { markUnanswered } from "./review.ts";
-import { pathFromRow, toJson } from "./rows.ts";
+import { pathFromRow, textOrNull, toJson } from "./rows.ts";
 import { addUsage } from "./usage.ts";
 
 /** The store's methods about replies in progress. */
@@ -24,7 +24,8 @@ export function replyMethods(
       let way: Way | undefined =
         begin.forkAt === undefined ? { path: null, from: null, before: null } : undefined;
       for (;;) {
-        if (way && (await driver.batch(beginStatements(begin, way))).committed) return { result: "begun" };
+        const begun = way && (await driver.batch(beginStatements(begin, way)));
+        if (begun?.committed) return { result: "begun", memory: memoryIn(begun.rows) };
         const found = await findWay(driver, begin);
         if ("result" in found) return found;
         way = found; // the obstacle is gone: try again
@@ -135,7 +136,15 @@ const takeConversation = `UPDATE conversations
     updated_at = $8
   WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL) AND reply_id IS NULL AND log_length = $4
     AND COALESCE(path, '') = COALESCE($5, '')
-    AND COALESCE(last_message_id, '') = COALESCE($6, last_message_id, '')`;
+    AND COALESCE(last_message_id, '') = COALESCE($6, last_message_id, '')
+  RETURNING (SELECT content FROM memories WHERE owner = $1 AND end_user = conversations.end_user
+    AND twin_id = conversations.twin_id) AS memory`;
+
+/** What the twin knows of the conversation's person, read as the conversation is taken: without a statement of its own. */
+function memoryIn(rows: readonly (readonly SqlRow[])[]): string | null {
+  const taken = rows.flat().find((row) => "memory" in row);
+  return textOrNull(taken?.memory);
+}
 
 const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, content, status, seq, after_id, branch_from,
     created_at, completed_at, lease_holder, lease_until, twin_revision, last_attempt) VALUES

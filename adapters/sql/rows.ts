@@ -121,7 +121,7 @@ export function fromJson(value: unknown): unknown {
   return value === null ? null : JSON.parse(String(value));
 }
 
-function textOrNull(value: unknown): string | null {
+export function textOrNull(value: unknown): string | null {
   return value === null ? null : String(value);
 }
 

@@ -120,6 +120,7 @@ export const tables: readonly Table[] = [
   { name: "claims", key: ["owner", "end_user", "path", "claim_key"] },
   { name: "api_keys", key: ["owner", "id"] },
   { name: "client_tokens", key: ["hash"] },
+  { name: "memories", key: ["owner", "end_user", "twin_id"] },
   { name: "usage_sums", key: ["owner", "kind", "name", "day"] },
 ];
 
@@ -274,6 +275,16 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       PRIMARY KEY (owner, end_user, path, claim_key)
     )`,
     "CREATE INDEX claims_by_expiry ON claims (expires_at)",
+
+    // What twins know of people.
+    `CREATE TABLE memories (
+      owner ${text} NOT NULL,
+      end_user ${text} NOT NULL,
+      twin_id ${text} NOT NULL,
+      content ${text} NOT NULL,
+      updated_at BIGINT NOT NULL,
+      PRIMARY KEY (owner, end_user, twin_id)
+    )`,
 
     // What replies took, by day: all (kind day), with a twin, and of an end user, whose name is empty for none.
     `CREATE TABLE usage_sums (

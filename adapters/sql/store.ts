@@ -28,6 +28,7 @@ import { clientTokenMethods, keepClientToken } from "./client-tokens.ts";
 import { deleteMessages, deleteRest, markDeleted, messagesInAPortion } from "./deletion.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { findPath, messageMethods } from "./messages.ts";
+import { peopleMethods } from "./people.ts";
 import { replyMethods, takeOverMethods } from "./replies.ts";
 import { reviewMethods } from "./review.ts";
 import {
@@ -61,6 +62,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
     ...clientTokenMethods(driver),
     ...usageMethods(driver),
     ...reviewMethods(driver),
+    ...peopleMethods(driver),
     async ping() {
       await driver.all(readNewest, [""]);
     },

@@ -9,7 +9,7 @@ import { unavailable } from "../http/envelope.ts";
 import { type HandlerContext, route } from "../http/route.ts";
 import type { ConversationRecord } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
-import { conversationResource, messageResource } from "../wire/resources.ts";
+import { conversationResource, memoryResource, messageResource } from "../wire/resources.ts";
 import { endUserParamsSchema, erasedSchema, exportLineSchema } from "../wire/schemas.ts";
 import { TextStream } from "../wire/text-stream.ts";
 
@@ -35,7 +35,8 @@ export const endUserRoutes = [
     params: endUserParamsSchema,
     success: {
       status: 200,
-      description: "Each conversation, followed by its messages. Empty if there is none.",
+      description:
+        "What twins know of the person, then each conversation, followed by its messages. Empty if there is nothing.",
       schema: exportLineSchema,
       lines: true,
     },
@@ -72,7 +73,10 @@ export const endUserRoutes = [
   }),
 ];
 
-async function* exportPieces(store: Store, reach: Reach) {
+async function* exportPieces(store: Store, reach: Reach & { readonly endUser: string }) {
+  for (const memory of await store.listMemories(reach.owner, reach.endUser)) {
+    yield lineOf({ memory: memoryResource(memory) });
+  }
   for (let after: ConversationRecord | undefined; ; ) {
     const slice = { offset: 0, limit: recordsAtOnce, order: "asc", after } as const;
     const { items } = await store.listConversations(reach, slice);

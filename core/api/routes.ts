@@ -9,6 +9,7 @@ import { apiKeyRoutes } from "./api-keys.ts";
 import { clientTokenRoutes } from "./client-tokens.ts";
 import { conversationRoutes } from "./conversations.ts";
 import { endUserRoutes } from "./end-users.ts";
+import { memoryRoutes } from "./memories.ts";
 import { messageRoutes } from "./messages.ts";
 import { reviewRoutes } from "./review.ts";
 import { statusRoutes } from "./status.ts";
@@ -23,6 +24,7 @@ export const routes = [
   ...apiKeyRoutes,
   ...clientTokenRoutes,
   ...endUserRoutes,
+  ...memoryRoutes,
   ...statusRoutes,
 ];
 

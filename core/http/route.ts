@@ -26,6 +26,7 @@ export interface PathParams {
   readonly id: string;
   readonly messageId: string;
   readonly endUser: string;
+  readonly twinId: string;
 }
 
 /** What handlers work with. */

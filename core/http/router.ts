@@ -139,7 +139,7 @@ function paramsOf(route: Route, path: string, given: Partial<PathParams> = {}): 
   return { ...noParams, ...params };
 }
 
-const noParams: PathParams = { id: "", messageId: "", endUser: "" };
+const noParams: PathParams = { id: "", messageId: "", endUser: "", twinId: "" };
 
 /** The child of a node for a segment of a route's pattern, created if it is missing. */
 function childOf(parent: PathNode, segment: string, route: Route): PathNode {

@@ -7,7 +7,7 @@
 import { sleep } from "../base/clock.ts";
 import type { LogLevel } from "../base/log.ts";
 import type { MessageRecord } from "../store/records.ts";
-import { StoreUnavailable } from "../store/store.ts";
+import { type Store, StoreUnavailable } from "../store/store.ts";
 import { type EngineProgress, ModelError, type TwinEngine } from "../twins/engine.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, type DraftWatcher, failed, type Outcome } from "./draft.ts";
@@ -75,15 +75,16 @@ export class Producer implements FeedSource, DraftWatcher {
 
   /**
    * Runs the reply, which has been stored, to its stored end. Resolves with the reply as it is
-   * stored if it was not this producer that ended it: it may be in progress, in another process. Never rejects.
+   * stored if it was not this producer that ended it: it may be in progress, in another process. Never rejects. `memory`:
+   * what the twin knows of the person; undefined: to be read.
    */
-  async run(): Promise<MessageRecord | undefined> {
+  async run(memory?: string | null): Promise<MessageRecord | undefined> {
     const { clock, maxReplyMs, conversations } = this.#context;
     const { question } = this.production;
     this.#report.began();
     const cancelTimeout = clock.after(maxReplyMs, () => this.#timeOut());
     this.saver.start(() => this.#stopIfLeft());
-    void this.#runEngine();
+    void this.#runEngine(memory);
     const outcome = await this.draft.outcome;
     cancelTimeout();
     if (this.draft.differs)
@@ -100,17 +101,18 @@ export class Producer implements FeedSource, DraftWatcher {
     return saved?.message;
   }
 
-  async #runEngine(): Promise<void> {
+  async #runEngine(known: string | null | undefined): Promise<void> {
     const { owner, twin, question, reply, readAlong } = this.production;
     try {
-      const { endUser, history } = await this.#readConversation();
+      const { endUser, history, memory } = await this.#readConversation(known);
       if (this.draft.closed) return;
       this.#asked = true;
       const engine = requireEngine(this.production);
       const partial = continuation(this.production) === "partial" ? { partial: reply.content } : {};
       const traceparent = this.#report.traceparent();
       const origin = { owner, endUser, conversationId: question.conversationId, messageId: reply.id };
-      const turn = { twin, history, content: question.content, origin, traceparent, readAlong, ...partial };
+      const asked = { twin, history, memory, content: question.content };
+      const turn = { ...asked, origin, traceparent, readAlong, ...partial };
       this.draft.end(completed(await engine.reply(turn, this.draft.output())));
     } catch (error) {
       if (!this.draft.closed) this.draft.end(this.#fail(error));
@@ -118,16 +120,17 @@ export class Producer implements FeedSource, DraftWatcher {
   }
 
   /** A store that is down for a moment, or a broken connection, is no reason to fail an accepted reply. */
-  async #readConversation() {
-    const { owner, question, reply, history } = this.production;
-    const { conversations, clock, log } = this.#context;
+  async #readConversation(known: string | null | undefined) {
+    const { owner, twin, question, reply, history } = this.production;
+    const { conversations, store, clock, log } = this.#context;
     for (let level: LogLevel = "warn"; ; level = "debug") {
       try {
         const [endUser, seen] = await Promise.all([
           conversations.endUserOf(owner, question.conversationId),
           history ?? conversations.historyOf(owner, question),
         ]);
-        return { endUser, history: seen };
+        const memory = known === undefined ? await readMemory(store, owner, endUser, twin.id) : known;
+        return { endUser, history: seen, memory };
       } catch (error) {
         if (this.draft.closed || !(error instanceof StoreUnavailable)) throw error;
         const message = "the history for a reply could not be read; it will be tried again";
@@ -151,6 +154,18 @@ export class Producer implements FeedSource, DraftWatcher {
 /** How the engine goes on with the text that is there. Undefined: there is none, and the reply begins. */
 function continuation({ engine, reply }: Production): TwinEngine["continues"] {
   return reply.content === "" ? undefined : engine?.continues;
+}
+
+/** What a twin knows of a person. Null: nothing, or there is no person. */
+export async function readMemory(
+  store: Store,
+  owner: string,
+  endUser: string | null,
+  twinId: string,
+): Promise<string | null> {
+  if (endUser === null) return null;
+  const [memory] = await store.listMemories(owner, endUser, twinId);
+  return memory?.content ?? null;
 }
 
 /** The error of a reply that took too long. */

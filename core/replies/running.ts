@@ -92,9 +92,9 @@ export class RunningReplies {
     return producer;
   }
 
-  /** Runs the producer of a reply that was stored. */
-  start(producer: Producer): void {
-    const work = this.#produce(producer);
+  /** Runs the producer of a reply that was stored. `memory`: what the twin knows of the person, if it was read. */
+  start(producer: Producer, memory?: string | null): void {
+    const work = this.#produce(producer, memory);
     this.#context.inFlight.track(work);
     tellHost(this.#context, producer.feed.id, work);
   }
@@ -130,9 +130,9 @@ export class RunningReplies {
     for (const stop of this.#stopListening) stop?.();
   }
 
-  async #produce(producer: Producer): Promise<void> {
+  async #produce(producer: Producer, memory: string | null | undefined): Promise<void> {
     const { feed, production } = producer;
-    const lost = await producer.run();
+    const lost = await producer.run(memory);
     if (lost) this.#stored.follow(feed, production.owner, lost);
     this.#remove(feed.id);
   }

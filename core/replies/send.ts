@@ -82,7 +82,7 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
     }
     switch (begun.result) {
       case "begun":
-        running.start(producer);
+        running.start(producer, begun.memory);
         context.changes.tell(conversationId);
         return { feed: producer.feed };
       case "claimed":

@@ -10,7 +10,7 @@ import { twinRevision } from "../twins/twins.ts";
 import { questionBytes, type ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, failed } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
-import { requireEngine, tooLong } from "./producer.ts";
+import { readMemory, requireEngine, tooLong } from "./producer.ts";
 import { ReplyReport } from "./report.ts";
 import { newMessages, type Send } from "./send.ts";
 
@@ -34,7 +34,7 @@ export interface UnstoredReply {
 
 /** Asks the twin's engine. The reply is cancelled once its follower leaves, and counted once it has ended. */
 export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): UnstoredReply {
-  const { clock, engines, maxReplyMs, newId, sha256 } = context;
+  const { clock, engines, maxReplyMs, newId, sha256, store } = context;
   const { owner, endUser, twin, history, content } = turn;
   const fields = {
     conversationId: "",
@@ -59,7 +59,8 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
   async function ask(): Promise<void> {
     try {
       const origin = { owner, endUser: endUser ?? null, conversationId: null, messageId: reply.id };
-      const given = { twin, history, content, origin, traceparent: report.traceparent() };
+      const memory = await readMemory(store, owner, origin.endUser, twin.id);
+      const given = { twin, history, memory, content, origin, traceparent: report.traceparent() };
       draft.end(completed(await requireEngine({ twin, engine }).reply(given, draft.output())));
     } catch (error) {
       if (!draft.closed) draft.end(failed(report.failed(error)));

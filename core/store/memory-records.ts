@@ -13,6 +13,7 @@ import {
   type MadeClaim,
   type MessageRecord,
   messagesPath,
+  type PersonMemory,
 } from "./records.ts";
 import type { Lease, Listing, Reach, Slice } from "./store.ts";
 
@@ -71,6 +72,8 @@ export interface OwnerRecords {
   readonly conversationsByEndUser: Map<string, ConversationEntry[]>;
   /** Those that have a name, by {@link nameOf}. */
   readonly conversationsByName: Map<string, ConversationEntry>;
+  /** What twins know of people, by {@link memoryName}. */
+  readonly memories: Map<string, PersonMemory>;
 }
 
 /** Everything in a memory store. */
@@ -124,6 +127,11 @@ export function nameOf(
   return JSON.stringify([twinId, endUser ?? null, name]);
 }
 
+/** Whose memory it is, among its owner's. */
+export function memoryName({ endUser, twinId }: Pick<PersonMemory, "endUser" | "twinId">): string {
+  return JSON.stringify([endUser, twinId]);
+}
+
 /** A message within reach, in any conversation. */
 export function findMessage({ owners }: MemoryRecords, reach: Reach, id: string): MessageEntry | undefined {
   const entry = owners.get(reach.owner)?.messages.get(id);
@@ -144,6 +152,7 @@ function newOwnerRecords(): OwnerRecords {
     conversationsByTwin: new Map(),
     conversationsByEndUser: new Map(),
     conversationsByName: new Map(),
+    memories: new Map(),
   };
 }
 

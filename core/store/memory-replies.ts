@@ -12,6 +12,7 @@ import {
   type MemoryRecords,
   type MessageEntry,
   madeBefore,
+  memoryName,
   type OwnerRecords,
   recordsOf,
   type UsageEntry,
@@ -115,8 +116,11 @@ function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
   const isEnd = begin.forkAt !== undefined || question.after === lastMessageId;
   if (question.seq !== logLength || !isEnd) return { result: "moved", end: { logLength, lastMessageId } };
   keepClaim(records, claim, reply.id);
-  records.running.add(storeMessages(recordsOf(records, owner), conversation, begin));
-  return { result: "begun" };
+  const owned = recordsOf(records, owner);
+  records.running.add(storeMessages(owned, conversation, begin));
+  const { endUser: person, twinId } = conversation.record;
+  const memory = person === null ? undefined : owned.memories.get(memoryName({ endUser: person, twinId }));
+  return { result: "begun", memory: memory?.content ?? null };
 }
 
 /** Stores a question and its reply, takes the conversation for them, and returns the reply's entry. */

@@ -7,6 +7,7 @@
 
 import { clientTokenMethods } from "./memory-client-tokens.ts";
 import { messageMethods } from "./memory-messages.ts";
+import { peopleMethods } from "./memory-people.ts";
 import {
   addToList,
   type ConversationEntry,
@@ -53,6 +54,7 @@ export function createMemoryStore(): Store {
     ...clientTokenMethods(records),
     ...usageMethods(records),
     ...reviewMethods(records),
+    ...peopleMethods(records),
     async ping() {},
     async close() {},
   };
@@ -200,6 +202,8 @@ function claimMethods(records: MemoryRecords): Pick<Store, "findClaim" | "forget
 
     async forgetEndUser(owner, endUser) {
       forgetUsage(records, owner, endUser);
+      const { memories } = recordsOf(records, owner);
+      for (const [name, memory] of memories) if (memory.endUser === endUser) memories.delete(name);
       for (const [id, claim] of records.claims) {
         if (claim.owner === owner && claim.endUser === endUser) records.claims.delete(id);
       }

@@ -16,6 +16,7 @@ export type {
   MadeClaim,
   MessageRecord,
   MessageStatus,
+  PersonMemory,
   ReplyFailure,
   Scope,
   Source,

@@ -138,6 +138,15 @@ export interface Source {
   readonly score: number;
 }
 
+/** What a twin knows of a person, as an app wrote it. Times are milliseconds since the epoch. */
+export interface PersonMemory {
+  readonly owner: string;
+  readonly endUser: string;
+  readonly twinId: string;
+  readonly content: string;
+  readonly updatedAt: number;
+}
+
 /** What a person thinks of a reply. */
 export interface Feedback {
   readonly rating: "up" | "down";

@@ -17,6 +17,7 @@ import type {
   IdempotencyClaim,
   MadeClaim,
   MessageRecord,
+  PersonMemory,
   RatedReply,
   Source,
   UnansweredQuestion,
@@ -73,7 +74,8 @@ export interface Lease {
 
 /** The result of {@link Store.beginReply}. In all cases but `begun`, nothing was stored. */
 export type BeginResult =
-  | { readonly result: "begun" }
+  /** `memory`: what the twin knows of the conversation's person. Null: nothing. Absent: it was not read. */
+  | { readonly result: "begun"; readonly memory?: string | null }
   /** The question's `seq` is not the conversation's `logLength`, or its `after` not the path's end: to be tried again. */
   | { readonly result: "moved"; readonly end: ConversationEnd }
   | { readonly result: "busy"; readonly replyId: string }
@@ -307,6 +309,13 @@ export interface Store {
   ): Promise<Listing<RatedReply>>;
   /** Questions that ended as `unanswered`, equal ones as one, those asked most often first, then the newest. */
   listUnanswered(owner: string, slice: ReviewSlice): Promise<Listing<UnansweredQuestion>>;
+  /** What twins know of a person, or what one does, by the twins' ids in ascending order. */
+  listMemories(owner: string, endUser: string, twinId?: string): Promise<readonly PersonMemory[]>;
+  /** Stores what a twin knows of a person, in place of what it knew. Null: nothing any more. */
+  setMemory(
+    of: Pick<PersonMemory, "owner" | "endUser" | "twinId">,
+    memory: Pick<PersonMemory, "content" | "updatedAt"> | null,
+  ): Promise<void>;
   /** Asks the holder of a reply in progress to cancel it. Does not affect other messages. */
   requestCancel(reach: Reach, id: string): Promise<void>;
   /** Replies in progress whose lease ran out before `expiredBefore`, of any holder. */
@@ -321,8 +330,8 @@ export interface Store {
   /** The equal claim that was made before this one and has not expired when this one was created. */
   findClaim(claim: IdempotencyClaim): Promise<MadeClaim | undefined>;
   /**
-   * Deletes the last data of an end user, whose conversations and client tokens are deleted before: its claims, and its
-   * name in the sums of usage, which then count under no end user.
+   * Deletes the last data of an end user, whose conversations and client tokens are deleted before: its claims, what twins
+   * know of it, and its name in the sums of usage, which then count under no end user.
    */
   forgetEndUser(owner: string, endUser: string): Promise<void>;
   /**

@@ -36,6 +36,11 @@ export interface Turn {
   readonly history: readonly HistoryMessage[];
   /** The user's message. */
   readonly content: string;
+  /**
+   * What the app has the twin know of the person who asks: facts, no instructions, 1 to 4,000 characters. Null: nothing.
+   * Undefined: the engine is asked outside of a service.
+   */
+  readonly memory?: string | null | undefined;
   /** Whom the reply is for. Undefined: the engine is asked outside of a service. */
   readonly origin?: TurnOrigin | undefined;
   /** The W3C trace context (https://www.w3.org/TR/trace-context/) to pass on to the model. Undefined: there is none. */

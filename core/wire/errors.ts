@@ -21,6 +21,7 @@ const statusByCode = {
   conversation_not_found: 404,
   message_not_found: 404,
   api_key_not_found: 404,
+  memory_not_found: 404,
   method_not_allowed: 405,
   conversation_busy: 409,
   key_limit_reached: 409,
@@ -187,6 +188,10 @@ export function twinNotFound(): never {
 
 export function conversationNotFound(): never {
   throw new ApiError("conversation_not_found", "There is no conversation with this id.");
+}
+
+export function memoryNotFound(): never {
+  throw new ApiError("memory_not_found", "The twin knows nothing of this person.");
 }
 
 export function messageNotFound(): never {

@@ -11,6 +11,7 @@ import type {
   ConversationRecord,
   Feedback,
   MessageRecord,
+  PersonMemory,
   RatedReply,
   UnansweredQuestion,
 } from "../store/records.ts";
@@ -20,6 +21,7 @@ import type {
   ClientTokenResource,
   ConversationResource,
   FeedbackResource,
+  MemoryResource,
   MessageResource,
   RatedReplyResource,
   TwinResource,
@@ -111,6 +113,10 @@ export function ratedReplyResource(reply: RatedReply): RatedReplyResource {
 export function unansweredQuestionResource(asked: UnansweredQuestion): UnansweredQuestionResource {
   const { question, count, conversationId, messageId } = asked;
   return { question, count, lastAskedAt: time(asked.lastAskedAt), conversationId, messageId };
+}
+
+export function memoryResource({ endUser, twinId, content, updatedAt }: PersonMemory): MemoryResource {
+  return { endUser, twinId, content, updatedAt: time(updatedAt) };
 }
 
 export function apiKeyResource(key: ApiKeyRecord): ApiKeyResource {

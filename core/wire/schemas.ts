@@ -265,9 +265,21 @@ export const erasedSchema = record({
   clientTokens: { type: "integer", minimum: 0, description: "Those that had not expired." },
 });
 
-/** A line of an export: a conversation, or a message of the conversation before. */
+/** What a twin knows of a person. */
+export const memorySchema = record({
+  endUser: id,
+  twinId: id,
+  content: { type: "string", description: "Facts about the person." },
+  updatedAt: time,
+});
+
+/** A line of an export: what a twin knows of the person, a conversation, or a message of the conversation before. */
 export const exportLineSchema = {
-  anyOf: [record({ conversation: conversationSchema }), record({ message: messageSchema })],
+  anyOf: [
+    record({ memory: memorySchema }),
+    record({ conversation: conversationSchema }),
+    record({ message: messageSchema }),
+  ],
 } as const;
 
 export const usageSchema = record({
@@ -420,6 +432,18 @@ export const endUserParamsSchema = {
   required: ["endUser"],
 } as const satisfies InputSchema;
 
+export const writeMemorySchema = {
+  type: "object",
+  properties: {
+    content: {
+      ...text,
+      maxLength: 4_000,
+      description: "Facts about the person, no instructions. They replace those before.",
+    },
+  },
+  required: ["content"],
+} as const satisfies InputSchema;
+
 export const pageQuerySchema = {
   type: "object",
   properties: {
@@ -564,6 +588,7 @@ export const inputSchemas = {
   createClientToken: createClientTokenSchema,
   clientTokensQuery: clientTokensQuerySchema,
   endUserParams: endUserParamsSchema,
+  writeMemory: writeMemorySchema,
   pageQuery: pageQuerySchema,
   conversationsQuery: conversationsQuerySchema,
   usageQuery: usageQuerySchema,
@@ -620,7 +645,9 @@ export type CreatedApiKeyResource = FromSchema<typeof createdApiKeySchema>;
 export type ClientTokenResource = FromSchema<typeof clientTokenSchema>;
 /** What was erased of an end user. */
 export type ErasedResource = FromSchema<typeof erasedSchema>;
-/** A line of an end user's export: a conversation, or a message of the conversation before. */
+/** What a twin knows of a person. */
+export type MemoryResource = FromSchema<typeof memorySchema>;
+/** A line of an end user's export: what a twin knows of them, a conversation, or a message of the conversation before. */
 export type ExportLine = FromSchema<typeof exportLineSchema>;
 /** The bucket of a key, as `GET /usage` returns it: `limit` and `remaining` in requests. */
 export type UsageResource = FromSchema<typeof usageSchema>;

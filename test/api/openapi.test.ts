@@ -33,6 +33,9 @@ const table = [
   ["get", "/api/v1/conversations/{id}/stream", "key", 200],
   ["get", "/api/v1/end-users/{endUser}/export", "key", 200],
   ["delete", "/api/v1/end-users/{endUser}", "key", 200],
+  ["get", "/api/v1/end-users/{endUser}/memory/{twinId}", "key", 200],
+  ["put", "/api/v1/end-users/{endUser}/memory/{twinId}", "key", 200],
+  ["delete", "/api/v1/end-users/{endUser}/memory/{twinId}", "key", 204],
   ["get", "/api/v1/usage", "key", 200],
   ["get", "/api/v1/usage/history", "key", 200],
   ["get", "/api/v1/openapi.json", "none", 200],
@@ -191,9 +194,11 @@ describe("the OpenAPI document", () => {
       "createClientToken",
       "createConversation",
       "deleteClientTokens",
+      "deleteMemory",
       "eraseEndUser",
       "exportEndUser",
       "followConversation",
+      "getMemory",
       "listConversations",
       "listFeedback",
       "listMessages",
@@ -206,6 +211,7 @@ describe("the OpenAPI document", () => {
       "streamMessage",
       "unrateMessage",
       "updateConversation",
+      "writeMemory",
     ]);
   });
 

@@ -88,13 +88,19 @@ async function openTalkedTo() {
 }
 
 describe("the data of an end user", () => {
-  test("is exported line by line: each conversation, followed by its messages", async () => {
+  test("is exported line by line: what twins know of them, then each conversation, followed by its messages", async () => {
     await using talked = await openTalkedTo();
+    await talked.client.memories.set("user/2", "echo", "Likes tea.");
     const lines = await allOf(talked.client.endUsers.export("user/2"));
     assert.deepEqual(
-      lines.map((line) => ("message" in line ? line.message.content : line.conversation.endUser)),
-      ["user/2", "Hello from user/2", "Hello from user/2"],
+      lines.map((line) => {
+        if ("memory" in line) return line.memory.content;
+        return "message" in line ? line.message.content : line.conversation.endUser;
+      }),
+      ["Likes tea.", "user/2", "Hello from user/2", "Hello from user/2"],
     );
+    await talked.client.memories.delete("user/2", "echo");
+    await assert.rejects(talked.client.memories.get("user/2", "echo"), { code: "memory_not_found" });
   });
 
   test("is erased, and that of others is not", async () => {

@@ -78,6 +78,10 @@ export async function callEverything(given: Store): Promise<void> {
     await store.listFeedback(owner, { ...slice, ...filter });
     await store.listUnanswered(owner, { ...slice, ...filter });
   }
+  await store.setMemory({ owner, endUser: "ann", twinId }, { content: "Likes tea.", updatedAt: start });
+  await store.listMemories(owner, "ann");
+  await store.listMemories(owner, "ann", twinId);
+  await store.setMemory({ owner, endUser: "ann", twinId }, null);
   await store.getConversation({ owner }, id);
   await store.getConversation({ owner }, { twinId, name: "chat" });
   await store.getMessage({ owner }, question.id, { conversationId: id });

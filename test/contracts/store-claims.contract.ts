@@ -76,7 +76,7 @@ export function claimsContract(open: () => Store): void {
       const resourceId = attempts[winner]?.reply.id;
       const claimed = { result: "claimed", claim: { fingerprint: "fields", resourceId } };
       for (const [index, result] of results.entries()) {
-        assert.deepEqual(result, index === winner ? { result: "begun" } : claimed);
+        assert.deepEqual(result, index === winner ? { result: "begun", memory: null } : claimed);
       }
     });
 
@@ -89,7 +89,7 @@ export function claimsContract(open: () => Store): void {
       assert.equal((await store.findClaim(made))?.resourceId, first.reply.id);
       await store.endReply(toEnd(first));
       const second = await nextToBegin(store, owner, id, { claim: made });
-      assert.deepEqual(await store.beginReply(second), { result: "begun" });
+      assert.deepEqual(await store.beginReply(second), { result: "begun", memory: null });
       assert.equal((await store.findClaim(made))?.resourceId, second.reply.id);
     });
 

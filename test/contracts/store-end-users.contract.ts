@@ -41,6 +41,39 @@ export function endUsersContract(open: () => Store): void {
       }
     });
 
+    test("what a twin knows of a person is replaced, forgotten, and known as a reply of the person begins", async () => {
+      const owner = newOwner();
+      const ann = { owner, endUser: "ann", twinId: "ada" };
+      const list = (twinId?: string) => store.listMemories(owner, "ann", twinId);
+      assert.deepEqual(await list(), []);
+      for (const content of ["One.", "Two. \u{1F375}"]) {
+        await store.setMemory(ann, { content, updatedAt: start });
+        assert.deepEqual(await list(), [{ ...ann, content, updatedAt: start }]);
+      }
+      await store.setMemory({ ...ann, twinId: "Bob" }, { content: "Of Bob.", updatedAt: start + 1 });
+      await store.setMemory({ ...ann, endUser: "eve" }, { content: "Of Eve.", updatedAt: start });
+      assert.deepEqual(
+        (await list()).map(({ twinId }) => twinId),
+        ["Bob", "ada"],
+      );
+      assert.deepEqual((await list("Bob"))[0]?.content, "Of Bob.");
+      assert.deepEqual(await store.listMemories(newOwner(), "ann"), []);
+      const begun = async (fields: object) => {
+        const { id } = await newConversation(store, owner, fields);
+        const result = await store.beginReply(toBegin(owner, id));
+        return result.result === "begun" ? result.memory : result;
+      };
+      assert.equal(await begun({ endUser: "ann" }), "Two. \u{1F375}");
+      for (const fields of [{}, { endUser: "bob" }, { endUser: "ann", twinId: "carol" }])
+        assert.equal(await begun(fields), null);
+      await store.setMemory(ann, null);
+      await store.setMemory(ann, null);
+      assert.deepEqual((await list()).length, 1);
+      await store.forgetEndUser(owner, "ann");
+      assert.deepEqual(await list(), []);
+      assert.equal((await store.listMemories(owner, "eve")).length, 1);
+    });
+
     test("a list within one end user's reach has only its conversations, newest first, and their number", async () => {
       const owner = newOwner();
       await newConversation(store, owner, { endUser: "bob" });

@@ -60,7 +60,7 @@ export function repliesContract(open: () => Store): void {
         assert.deepEqual(refused, { result: "moved", end });
         assert.equal(await store.findClaim(made), undefined);
         const next = toBegin(owner, id, { end, claim: made });
-        assert.deepEqual(await store.beginReply(next), { result: "begun" });
+        assert.deepEqual(await store.beginReply(next), { result: "begun", memory: null });
         await store.endReply(toEnd(next));
         begun.push(next);
       }
@@ -108,7 +108,7 @@ export function repliesContract(open: () => Store): void {
       const results = await Promise.all(attempts.map((attempt) => store.beginReply(attempt)));
       const winner = results.findIndex(({ result }) => result === "begun");
       const replyId = attempts[winner]?.reply.id;
-      const begun = { result: "begun" };
+      const begun = { result: "begun", memory: null };
       for (const [index, result] of results.entries()) {
         assert.deepEqual(result, index === winner ? begun : { result: "busy", replyId });
       }

@@ -16,6 +16,7 @@ import {
   erasedSchema,
   exportLineSchema,
   feedbackSchema,
+  memorySchema,
   messageSchema,
   paginationSchema,
   ratedReplySchema,
@@ -27,6 +28,7 @@ import {
   updateConversationSchema,
   usageSchema,
   usageSumSchema,
+  writeMemorySchema,
 } from "../../wire/schemas.ts";
 
 const createdAt = "2026-07-01T09:30:00.000Z";
@@ -99,6 +101,13 @@ const unanswered = {
   messageId: message.id,
 };
 
+const memory = {
+  endUser,
+  twinId: twin.id,
+  content: "Her name is Mary. She teaches mathematics.",
+  updatedAt: createdAt,
+};
+
 const apiKey = {
   id: `key_${unique}`,
   name: "my app",
@@ -127,6 +136,7 @@ const examples = new Map<Schema, unknown>([
       expiresAt: "2026-07-01T09:40:00.000Z",
     },
   ],
+  [memorySchema, memory],
   [erasedSchema, { endUser, conversations: 1, messages: 2, clientTokens: 1 }],
   [exportLineSchema, { conversation }],
   [usageSchema, { scope: "full_access", limit: 500, remaining: 499, resetAt: completedAt }],
@@ -140,6 +150,7 @@ const examples = new Map<Schema, unknown>([
   [ratedReplySchema, ratedReply],
   [unansweredQuestionSchema, unanswered],
   [createApiKeySchema, { name: apiKey.name, scope: apiKey.scope }],
+  [writeMemorySchema, { content: memory.content }],
   [createClientTokenSchema, { endUser, twinIds: [twin.id] }],
 ]);
 
@@ -200,6 +211,7 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
   conversation_not_found: "There is no conversation with this id.",
   message_not_found: "There is no such message in this conversation.",
   api_key_not_found: "There is no API key with this id.",
+  memory_not_found: "The twin knows nothing of this person.",
   method_not_allowed: "This path takes GET, POST.",
   conversation_busy: "The conversation is busy with a reply; wait for its end or cancel it.",
   key_limit_reached: "You already have 50 live API keys; revoke one first.",
