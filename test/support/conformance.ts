@@ -136,7 +136,7 @@ function assertLines(text: string, operation: Operation | undefined): void {
   assert.ok(operation?.responses["200"]?.content?.["application/x-ndjson"], "lines are documented as such");
   assert.ok(text === "" || text.endsWith("\n"));
   for (const line of text.split("\n").slice(0, -1)) {
-    assert.match(Object.keys(JSON.parse(line)).join(), /^(?:conversation|message)$/);
+    assert.match(Object.keys(JSON.parse(line)).join(), /^(?:memory|conversation|message)$/);
   }
 }
 
