@@ -15,12 +15,14 @@ export interface Verified {
   readonly continued: number;
   /** Streams that were cut off, and were resumed up to the end. */
   readonly resumed: number;
+  /** Replies that were cut off after they had called a tool, and ended. */
+  readonly interrupted: number;
 }
 
 /** A conversation as its client knows it. */
 interface Known {
   readonly id: string;
-  readonly twinId: "slow" | "echo";
+  readonly twinId: "slow" | "echo" | "clerk";
   /** The titles that it may have: the last one acknowledged, and one in flight. */
   titles: (string | null)[];
   /** `asked`: the deletion was in flight, with an unknown outcome. */
@@ -42,7 +44,18 @@ let count = 0;
 
 /** What the model answers: it follows from the question, so that any part of it can be recognized. */
 export function answerTo(question: string): string {
-  return Array.from({ length: 12 }, (_, index) => `${question}:${index} `).join("");
+  return partsOf(question).join("");
+}
+
+/** The same, in parts: the clerk calls a tool between them. */
+export function partsOf(question: string): readonly string[] {
+  const words = (from: number) => [0, 1, 2, 3].map((at) => `${question}:${from + at} `).join("");
+  return [words(0), words(4), words(8)];
+}
+
+/** The inputs of these calls. */
+export function callsOf(question: string): readonly number[] {
+  return [1, 2].map((call) => Number(question.slice(1)) * 10 + call);
 }
 
 /** One owner's clients: what they were told before the server was killed, and whether it still holds afterwards. */
@@ -85,19 +98,28 @@ export class Journal {
     this.#stopped = true;
   }
 
-  /** Checks that the restarted server has everything that was acknowledged. Rejects if anything is amiss. */
-  async verify(url: string): Promise<Verified> {
-    let [continued, resumed] = [0, 0];
+  /**
+   * Checks that the restarted server has everything that was acknowledged. Rejects if anything is amiss.
+   * `runs`: how often the tool ran, by its input.
+   */
+  async verify(url: string, runs: ReadonlyMap<number, number>): Promise<Verified> {
+    let [continued, resumed, interrupted] = [0, 0, 0];
     for (const conversation of this.#known) resumed += await this.#resumeAll(url, conversation);
     await this.#settle(url);
     const found = await this.#listAll(url);
     let acknowledged = 1; // the key, without which no request is answered
     for (const conversation of this.#known) {
       acknowledged += 1 + conversation.ended.length;
-      if (isThere(conversation, found)) continued += await this.#verifyMessages(url, conversation);
+      if (!isThere(conversation, found)) continue;
+      for (const end of await this.#verifyMessages(url, conversation, runs)) {
+        if (end === "continued") continued++;
+        if (end === "interrupted") interrupted++;
+      }
     }
     for (const sending of this.#unanswered) await this.#retry(url, sending);
-    return { acknowledged, continued, resumed };
+    const repeated = [...runs].filter(([, count]) => count !== 1);
+    assert.deepEqual(repeated, [], "a call of a tool ran twice");
+    return { acknowledged, continued, resumed, interrupted };
   }
 
   #call(
@@ -112,7 +134,7 @@ export class Journal {
 
   async #createConversation(url: string): Promise<Known> {
     const title = `title ${++count}`;
-    const twinId = Math.random() < 0.3 ? "echo" : "slow";
+    const twinId = (["echo", "slow", "clerk"] as const)[Math.floor(Math.random() * 3)] ?? "slow";
     const { id } = await dataOf<ConversationResource>(
       await this.#call(url, "POST", "/conversations", { twinId, title }),
     );
@@ -155,7 +177,9 @@ export class Journal {
     const replyId = String(data.progress.messageId);
     conversation.accepted.set(replyId, "");
     this.#busy.open();
-    conversation.ended.push(await readToEnd(conversation, replyId, stream));
+    const message = await readToEnd(conversation, replyId, stream);
+    assert.ok(message, "a reply was interrupted before the crash");
+    conversation.ended.push(message);
     conversation.accepted.delete(replyId);
   }
 
@@ -167,6 +191,7 @@ export class Journal {
       const answer = await this.#call(url, "GET", path, undefined, { "Last-Event-ID": String(text.length) });
       if (answer.status === 404 && conversation.deleted === "asked") continue;
       const message = await readToEnd(conversation, replyId, readEvents(answer));
+      if (!message) continue;
       assert.equal(conversation.accepted.get(replyId), message.content, `${replyId} has a different text`);
       conversation.ended.push(message);
     }
@@ -219,7 +244,12 @@ export class Journal {
     }
   }
 
-  async #verifyMessages(url: string, { id, twinId, ended }: Known): Promise<number> {
+  /** Returns how the replies ended. */
+  async #verifyMessages(
+    url: string,
+    { id, twinId, ended }: Known,
+    runs: ReadonlyMap<number, number>,
+  ): Promise<ReturnType<typeof endOf>[]> {
     const messages = await dataOf<MessageResource[]>(
       await this.#call(url, "GET", `/conversations/${id}/messages?limit=100`),
     );
@@ -230,9 +260,12 @@ export class Journal {
         `${message.id} is not there exactly once, as it was acknowledged`,
       );
     }
-    const questions = messages.filter(({ role }) => role === "user").map(({ content }) => content);
-    assert.equal(new Set(questions).size, questions.length, "a question was stored twice");
-    return messages.filter((message) => wasContinued(twinId, message, messages)).length;
+    const contents = new Map(
+      messages.filter(({ role }) => role === "user").map(({ id, content }) => [id, content]),
+    );
+    const replies = messages.filter(({ role }) => role === "assistant");
+    assert.equal(new Set(contents.values()).size, replies.length, "a question was stored twice");
+    return replies.map((reply) => endOf(twinId, reply, contents.get(reply.inReplyTo ?? "") ?? "", runs));
   }
 
   /** Repeats an unanswered send with the same key: it must be stored only once. */
@@ -254,19 +287,21 @@ export class Journal {
   }
 }
 
-/** Notes the text that arrives, and returns the reply at its end. */
+/** Notes the text that arrives, and returns the reply at its end. Undefined: it was interrupted, after it had called a tool. */
 async function readToEnd(
-  { accepted }: Known,
+  { accepted, twinId }: Known,
   replyId: string,
   stream: EventReader,
-): Promise<MessageResource> {
+): Promise<MessageResource | undefined> {
   for (;;) {
     const { data } = await stream.next();
     const text = accepted.get(replyId) ?? "";
     if (data.type === "delta") accepted.set(replyId, text + data.content);
     else if (data.type === "complete") return data.message;
-    else if (data.type === "error") throw new Error(`A reply failed: ${data.error.code}`);
-    else if (data.progress.stage === "continued") {
+    else if (data.type === "error") {
+      assert.deepEqual([data.error.code, twinId], ["interrupted", "clerk"]);
+      return undefined;
+    } else if (data.progress.stage === "continued") {
       accepted.set(replyId, text.slice(0, Number(data.progress.from)));
     }
   }
@@ -285,21 +320,24 @@ function isThere(conversation: Known, found: readonly ConversationResource[]): b
   return true;
 }
 
-/** Whether a message is a reply that the crash cut off, and that went on. */
-function wasContinued(
+/** How a reply ended: as if nothing had happened, or otherwise, after the crash had cut it off. */
+function endOf(
   twinId: Known["twinId"],
-  message: MessageResource,
-  messages: readonly MessageResource[],
-): boolean {
-  if (message.role === "user") return false;
-  const question = messages.find(({ id }) => id === message.inReplyTo);
-  const { content = "" } = question ?? {};
-  const whole = twinId === "echo" ? content : answerTo(content);
-  assert.deepEqual(
-    [message.status, message.content],
-    ["completed", whole],
-    `${message.id} is not its answer`,
-  );
-  assert.ok(message.attempt === 1 || message.attempt === 2);
-  return message.attempt === 2;
+  { id, status, content, error, attempt }: MessageResource,
+  question: string,
+  runs: ReadonlyMap<number, number>,
+): "whole" | "continued" | "interrupted" {
+  const whole = twinId === "echo" ? question : answerTo(question);
+  if (twinId === "clerk" && error?.code === "interrupted") {
+    assert.ok(whole.startsWith(content), `${id} is no part of its answer`);
+    return "interrupted";
+  }
+  assert.deepEqual([status, content], ["completed", whole], `${id} is not its answer`);
+  if (twinId === "clerk")
+    assert.ok(
+      callsOf(question).every((call) => runs.has(call)),
+      `${id} ran no tool`,
+    );
+  assert.ok(attempt === 1 || attempt === 2);
+  return attempt === 2 ? "continued" : "whole";
 }

@@ -1,43 +1,60 @@
 /**
  * Kills the server with SIGKILL in the middle of its work, again and again, and checks what is left: everything
- * it acknowledged, exactly once; cut-off replies go on, and streams that reconnect end with the whole reply; nothing is
- * busy after that.
+ * it acknowledged, exactly once; cut-off replies go on, and streams that reconnect end with the whole reply; no call of a
+ * tool ran twice; nothing is busy after that.
  *
  * `CRASH_CYCLES=1000` runs more than the default of 50. It needs no network but 127.0.0.1.
  */
 
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { signToken } from "../../core/auth/jwt.ts";
-import { begin, createModelServer, delta, endMarker, finish } from "../openai-models/model-server.ts";
+import { startToolServer, type ToolServer } from "../mcp-servers/tool-server.ts";
+import { begin, call, createModelServer, delta, endMarker, finish } from "../openai-models/model-server.ts";
 import { type ServerProcess, startServer } from "../server/process.ts";
 import { listen } from "../support/ports.ts";
-import { answerTo, Journal } from "./journal.ts";
+import { answerTo, callsOf, Journal, partsOf } from "./journal.ts";
 
 const cycles = Number(process.env.CRASH_CYCLES ?? 50);
 const secret = "a secret for the crash test, 32 bytes long";
 const clients = 4;
 
-/** A model that streams its answers slowly enough to be caught in the middle. */
+/**
+ * A model that streams its answers slowly enough to be caught in the middle. If it has a tool, it writes a part of the answer
+ * before each call and after the last one.
+ */
 async function startModel() {
-  const server = createModelServer("slow", ({ question, partial }, response) =>
-    streamAnswer(answerTo(question).slice(partial.length), response),
-  );
+  const server = createModelServer("slow", async ({ question, partial, tool, results }, response) => {
+    begin(response);
+    const parts = tool === undefined ? [answerTo(question)] : partsOf(question);
+    const calls = tool === undefined ? [] : callsOf(question);
+    for (const word of parts[results]?.slice(partial.length).match(/\S* /g) ?? []) {
+      response.write(delta(word));
+      await pause(Math.random() * 15);
+      if (response.destroyed) return;
+    }
+    const number = calls[results];
+    if (number !== undefined) response.write(call(`call-${number}`, tool ?? "", { number }));
+    response.end(finish("stop") + endMarker);
+  });
   return { port: await listen(server), server };
 }
 
-async function streamAnswer(answer: string, response: ServerResponse): Promise<void> {
-  begin(response);
-  for (const word of answer.match(/\S* /g) ?? []) {
-    response.write(delta(word));
+/** How often the tool ran, by its input. */
+const runs = new Map<number, number>();
+
+/** A tool that counts its runs, and takes its time, before it does and after. */
+function startTool(): Promise<ToolServer> {
+  return startToolServer(async ({ arguments: input }) => {
+    const { number } = input as { number: number };
     await pause(Math.random() * 15);
-    if (response.destroyed) return;
-  }
-  response.end(finish("stop") + endMarker);
+    runs.set(number, (runs.get(number) ?? 0) + 1);
+    await pause(Math.random() * 30);
+    return { content: [{ type: "text", text: "Counted." }] };
+  });
 }
 
 /** One cycle: clients work until the server is killed. */
@@ -54,15 +71,22 @@ async function work(server: ServerProcess, journal: Journal): Promise<void> {
 
 const folder = await mkdtemp(join(tmpdir(), "twins-crash-"));
 const model = await startModel();
+const tool = await startTool();
 const startedAt = performance.now();
-const totals = { acknowledged: 0, continued: 0, resumed: 0 };
+const totals = { acknowledged: 0, continued: 0, resumed: 0, interrupted: 0 };
 /** The last server's log, printed when something fails. */
 let lastLog = "";
 try {
   await mkdir(join(folder, "twins"));
   await writeFile(join(folder, "twins", "slow.md"), "---\nname: Slow\nengine: openai\n---\nAnswer slowly.\n");
   await writeFile(join(folder, "twins", "echo.md"), "---\nname: Echo\nengine: echo\n---\nRepeat.\n");
+  await writeFile(
+    join(folder, "twins", "clerk.md"),
+    "---\nname: Clerk\nengine: openai\ntools: [orders]\n---\nCount.\n",
+  );
+  await writeFile(join(folder, "mcp.json"), JSON.stringify({ mcpServers: { orders: { url: tool.url } } }));
   const settings = {
+    MCP_SERVERS: join(folder, "mcp.json"),
     TWINS_DIR: join(folder, "twins"),
     DATABASE_URL: `sqlite:${join(folder, "twins.db")}`,
     JWT_SECRET: secret,
@@ -75,10 +99,11 @@ try {
     const server = await startServer([], settings);
     try {
       if (previous) {
-        const { acknowledged, continued, resumed } = await previous.verify(server.url);
+        const { acknowledged, continued, resumed, interrupted } = await previous.verify(server.url, runs);
         totals.acknowledged += acknowledged;
         totals.continued += continued;
         totals.resumed += resumed;
+        totals.interrupted += interrupted;
       }
       previous = new Journal(`owner-${cycle}`);
       if (cycle <= cycles) await work(server, previous);
@@ -92,12 +117,14 @@ try {
 } finally {
   model.server.close();
   model.server.closeAllConnections();
+  await tool.close();
   await rm(folder, { recursive: true, force: true });
 }
-const wereCutOff = totals.continued > 0 && totals.resumed > 0;
+const wereCutOff = totals.continued > 0 && totals.resumed > 0 && totals.interrupted > 0;
 assert.ok(totals.acknowledged > cycles && (cycles < 10 || wereCutOff), "the clients did work");
 const seconds = Math.round((performance.now() - startedAt) / 1000);
 process.stdout.write(
   `${cycles} crashes in ${seconds} s: all ${totals.acknowledged} acknowledged facts are still there, and ` +
-    `${totals.continued} replies that were cut off went on to their ends, of which ${totals.resumed} streams were resumed.\n`,
+    `${totals.continued} replies that were cut off went on to their ends; ${totals.resumed} streams were resumed. ` +
+    `${runs.size} calls of a tool ran once, none twice; ${totals.interrupted} replies that had called it were interrupted.\n`,
 );

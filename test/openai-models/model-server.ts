@@ -141,10 +141,16 @@ export async function refusingBaseUrl(): Promise<string> {
   return `http://127.0.0.1:${await freePort()}/v1`;
 }
 
-/** What a model is asked: the user's message, and the text of the reply that it is to continue, if any. */
+/** What a model is asked. */
 export interface Question {
+  /** The user's message. */
   readonly question: string;
+  /** The text of the reply that it is to continue, if any. */
   readonly partial: string;
+  /** The model's name of a tool that it may call, if any. */
+  readonly tool: string | undefined;
+  /** How many results of calls it has. */
+  readonly results: number;
 }
 
 /** A model with this name that is asked by servers of their own. It lists itself, and answers each question. */
@@ -164,10 +170,17 @@ export function createModelServer(
 async function questionIn(request: IncomingMessage): Promise<Question> {
   let body = "";
   for await (const piece of request.setEncoding("utf8")) body += piece;
-  const { messages } = JSON.parse(body) as { messages: { content: string; prefix?: boolean }[] };
+  const { messages, tools = [] } = JSON.parse(body) as {
+    messages: { role: string; content: string; prefix?: boolean }[];
+    tools?: { function: { name: string } }[];
+  };
   const last = messages.at(-1);
-  const question = last?.prefix ? messages.at(-2) : last;
-  return { question: question?.content ?? "", partial: last?.prefix ? last.content : "" };
+  return {
+    question: messages.findLast(({ role }) => role === "user")?.content ?? "",
+    partial: last?.prefix ? last.content : "",
+    tool: tools[0]?.function.name,
+    results: messages.filter(({ role }) => role === "tool").length,
+  };
 }
 
 /** One event of a stream, with this value as JSON. */
@@ -180,6 +193,15 @@ export function delta(content: string): string {
   return event({
     object: "chat.completion.chunk",
     choices: [{ index: 0, delta: { content }, finish_reason: null }],
+  });
+}
+
+/** The event for a call of a tool. */
+export function call(id: string, name: string, input: object): string {
+  const called = { index: 0, id, type: "function", function: { name, arguments: JSON.stringify(input) } };
+  return event({
+    object: "chat.completion.chunk",
+    choices: [{ index: 0, delta: { tool_calls: [called] }, finish_reason: null }],
   });
 }
 
