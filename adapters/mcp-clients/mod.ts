@@ -11,9 +11,9 @@ import {
   describeServer,
   errorBody,
   headerNames,
-  isModern,
   type RpcRequest,
   readRequest,
+  requireRevision,
 } from "./protocol.ts";
 import { callTool, tools } from "./tools.ts";
 
@@ -42,19 +42,19 @@ export interface McpApiOptions {
 export function createMcpApi(options: McpApiOptions = {}): ApiExtension {
   const isFlag = { expected: "true or false", accepts: (value: unknown) => typeof value === "boolean" };
   requireOptions<McpApiOptions>("createMcpApi", options, { loopbackOrigins: optional(isFlag) });
-  const { loopbackOrigins = false } = options;
   const route: Route = {
     operationId: "callMcp",
     method: "POST",
     path: "/mcp",
+    allow: "POST",
     summary: "Send a message of the Model Context Protocol",
     credential: "api_key",
     scope: "read_only",
-    admit: ({ origin }, listed) => requireOrigin(origin, listed, loopbackOrigins),
+    admit: ({ origin }, listed) => requireOrigin(origin, listed, options.loopbackOrigins),
     readBody: readRequest,
     headers: headerNames,
     success: { status: 200, description: "The response, or its event stream.", events: true },
-    handle: (call, context) => answer(call as Call<undefined, RpcRequest | undefined>, context),
+    handle: answer,
   };
   return { prefix: "/mcp", routes: [route], errorBody };
 }
@@ -62,21 +62,15 @@ export function createMcpApi(options: McpApiOptions = {}): ApiExtension {
 const loopback = /^https?:\/\/(localhost|\[::1\]|127(\.\d{1,3}){3})(:\d{1,5})?$/;
 
 /** Refuses pages that are not listed: a page whose name was rebound to this machine's address is one of them. */
-function requireOrigin(origin: string | null, listed: readonly string[], loopbackOrigins: boolean): void {
+function requireOrigin(origin: string | null, listed: readonly string[], loopbackOrigins = false): void {
   if (origin === null || listed.includes(origin) || (loopbackOrigins && loopback.test(origin))) return;
   throw new ApiError("cross_site_request", "Pages of this origin may not call this endpoint.");
 }
 
-async function answer(
-  call: Call<undefined, RpcRequest | undefined>,
-  context: HandlerContext,
-): Promise<Result> {
-  const { body: request, headers } = call;
-  if (!request) return { status: 202 };
-  const modern = isModern(request, headers);
-  if (request.method === "tools/call") {
-    const streams = /\btext\/event-stream\b/i.test(headers.accept ?? "");
-    return callTool({ request, modern, streams }, call, context);
-  }
-  return { document: describeServer(request, modern, tools) };
+async function answer(call: Call, context: HandlerContext): Promise<Result> {
+  const message = call.body as RpcRequest | undefined;
+  if (!message) return { status: 202 };
+  const request = requireRevision(message, call.headers);
+  if (request.method === "tools/call") return callTool(request, call, context);
+  return { document: describeServer(request, tools) };
 }

@@ -14,6 +14,7 @@ const modernRevision = "2026-07-28";
 
 /** Those that begin with `initialize`, newest first. Older ones let clients send several messages at once. */
 const handshakeRevisions: readonly unknown[] = ["2025-11-25", "2025-06-18"];
+const supported = [modernRevision, ...handshakeRevisions];
 
 /** The header fields of the protocol, and the one that says which answers a client takes. */
 export const headerNames = {
@@ -29,18 +30,30 @@ const metaKey = (name: string) => `io.modelcontextprotocol/${name}`;
 
 /** Who answers. The version is that of the HTTP API. */
 const serverInfo = { name: "twin-service", version: "1" };
-
 const capabilities = { tools: {} };
-
 const instructions =
   "Ask the twins that list_twins names. A conversation goes on if its id is given back to ask_twin.";
 
+/** What names a request. */
+type RpcId = string | number;
+
 /** A request. */
 export interface RpcRequest {
-  readonly id: string | number;
+  readonly id: RpcId;
   readonly method: string;
   readonly params: JsonObject;
   readonly meta: JsonObject;
+}
+
+/** A request in a revision that this door speaks. */
+export interface KnownRequest extends RpcRequest {
+  /** Whether that is the one without a handshake. */
+  readonly modern: boolean;
+}
+
+/** Whether a value names something in the protocol: a request, or whose progress is meant. */
+export function isId(value: unknown): value is RpcId {
+  return isString(value) || Number.isSafeInteger(value);
 }
 
 /** Codes of JSON-RPC 2.0, and of the protocol. */
@@ -51,11 +64,12 @@ const rpcCodes = {
   headerMismatch: -32020,
   unsupportedRevision: -32022,
 } as const;
+type RpcError = keyof typeof rpcCodes;
 
 /** An error of the protocol, which HTTP tells as well: 404 for an unknown method, else 400. */
-function rpcError(id: RpcRequest["id"] | undefined, code: number, message: string, data?: unknown): ApiError {
-  const status = code === rpcCodes.methodNotFound ? "not_found" : "invalid_request";
-  return new ApiError(status, message, { details: { rpc: { id, code, data } } });
+export function rpcError(id: RpcId | undefined, name: RpcError, message: string, data?: unknown): ApiError {
+  const code = name === "methodNotFound" ? "not_found" : "invalid_request";
+  return new ApiError(code, message, { details: { rpc: { id, code: rpcCodes[name], data } } });
 }
 
 /** The codes of JSON-RPC 2.0 for what is wrong outside of a message. */
@@ -73,51 +87,44 @@ export function readRequest(body: unknown): RpcRequest | undefined {
   const { jsonrpc, id, method, params = {}, ...more }: JsonObject = isJsonObject(body) ? body : {};
   const isResponse = method === undefined && ("result" in more || "error" in more);
   if (jsonrpc !== "2.0" || !(isResponse || isString(method))) {
-    throw rpcError(undefined, rpcCodes.invalidRequest, "The body must be one JSON-RPC 2.0 message.");
+    throw rpcError(undefined, "invalidRequest", "The body must be one JSON-RPC 2.0 message.");
   }
   if (isResponse || id === undefined) return undefined;
-  if (!isString(id) && !Number.isSafeInteger(id)) {
-    throw rpcError(undefined, rpcCodes.invalidRequest, "id must be a string or a whole number.");
-  }
-  const known = id as RpcRequest["id"];
-  if (!isJsonObject(params)) throw rpcError(known, rpcCodes.invalidParams, "params must be an object.");
-  return { id: known, method: String(method), params, meta: isJsonObject(params._meta) ? params._meta : {} };
+  if (!isId(id)) throw rpcError(undefined, "invalidRequest", "id must be a string or a whole number.");
+  if (!isJsonObject(params)) throw rpcError(id, "invalidParams", "params must be an object.");
+  return { id, method: String(method), params, meta: isJsonObject(params._meta) ? params._meta : {} };
 }
 
 /**
- * Whether a request is of the revision without a handshake, which it says in `_meta`. Its header fields must then say the
- * same as its body.
+ * Finds out the revision of a request. One without a handshake says so in `_meta`, and its header fields must say the same
+ * as its body.
  *
  * @throws {ApiError} 400 for another revision, for missing metadata, and for header fields that differ.
  */
-export function isModern({ id, method, params, meta }: RpcRequest, headers: HeaderValues): boolean {
+export function requireRevision(request: RpcRequest, headers: HeaderValues): KnownRequest {
+  const { id, method, params, meta } = request;
   const { revision = null } = headers;
   const named = meta[metaKey("protocolVersion")];
   const unsupported = (requested: string) =>
-    rpcError(id, rpcCodes.unsupportedRevision, "Unsupported protocol version", {
-      supported: [modernRevision, ...handshakeRevisions],
-      requested,
-    });
+    rpcError(id, "unsupportedRevision", "Unsupported protocol version", { supported, requested });
   if (named === undefined && revision !== modernRevision && method !== "server/discover") {
-    if (revision !== null && !handshakeRevisions.includes(revision)) throw unsupported(revision ?? "");
-    return false;
+    if (revision !== null && !handshakeRevisions.includes(revision)) throw unsupported(revision);
+    return { ...request, modern: false };
   }
   if (!isString(named) || !isJsonObject(meta[metaKey("clientCapabilities")])) {
-    throw rpcError(
-      id,
-      rpcCodes.invalidParams,
-      "params._meta must have the protocolVersion and clientCapabilities of io.modelcontextprotocol.",
-    );
+    const message =
+      "params._meta needs the protocolVersion and clientCapabilities of io.modelcontextprotocol.";
+    throw rpcError(id, "invalidParams", message);
   }
   const said = { revision: named, method, ...(method === "tools/call" && { name: params.name }) };
   const given: HeaderValues = { ...headers, name: decoded(headers.name) };
   const differing = Object.entries(said).find(([name, value]) => given[name] !== value);
   if (differing) {
     const message = `Header mismatch: the ${differing[0]} must be what the body says.`;
-    throw rpcError(id, rpcCodes.headerMismatch, message);
+    throw rpcError(id, "headerMismatch", message);
   }
   if (named !== modernRevision) throw unsupported(named);
-  return true;
+  return { ...request, modern: true };
 }
 
 const encodedPattern = /^=\?base64\?((?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}==|[a-z0-9+/]{3}=)?)\?=$/i;
@@ -130,7 +137,7 @@ function decoded(value: string | null | undefined): string | null | undefined {
 }
 
 /** A response with a result, as JSON without line breaks. */
-export function resultDocument({ id }: RpcRequest, result: object, modern: boolean): string {
+export function resultDocument({ id, modern }: KnownRequest, result: object): string {
   const more = modern ? { resultType: "complete", _meta: { [metaKey("serverInfo")]: serverInfo } } : {};
   return encodeJson({ jsonrpc: "2.0", id, result: { ...more, ...result } });
 }
@@ -143,8 +150,8 @@ const cacheHints = { ttlMs: 3_600_000, cacheScope: "public" } as const;
  *
  * @throws {ApiError} 404 for a method that there is not in this revision: 200 for clients that do not expect that.
  */
-export function describeServer(request: RpcRequest, modern: boolean, tools: readonly object[]): string {
-  const { id, method, params } = request;
+export function describeServer(request: KnownRequest, tools: readonly object[]): string {
+  const { id, method, params, modern } = request;
   const asked = handshakeRevisions.find((revision) => revision === params.protocolVersion);
   const protocolVersion = asked ?? handshakeRevisions[0];
   const results: Readonly<Record<string, object>> = modern
@@ -157,16 +164,8 @@ export function describeServer(request: RpcRequest, modern: boolean, tools: read
         "tools/list": { tools },
         ping: {},
       };
-  const result = Object.hasOwn(results, method) ? results[method] : undefined;
-  if (result) return resultDocument(request, result, modern);
-  const error = rpcError(id, rpcCodes.methodNotFound, `Method not found: ${method.slice(0, 100)}`);
+  if (Object.hasOwn(results, method)) return resultDocument(request, results[method] ?? {});
+  const error = rpcError(id, "methodNotFound", `Method not found: ${method.slice(0, 100)}`);
   if (modern) throw error;
   return errorBody(error);
-}
-
-/** The error for a tool that there is not. */
-export function unknownTool({ id, params }: RpcRequest): string {
-  return errorBody(
-    rpcError(id, rpcCodes.invalidParams, `Unknown tool: ${String(params.name).slice(0, 100)}`),
-  );
 }

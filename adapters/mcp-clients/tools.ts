@@ -5,8 +5,7 @@
  */
 
 import { createConversation, findConversation, findTwins, requireTwin } from "../../core/api/lookup.ts";
-import { insufficientScope, scopePermits } from "../../core/auth/credentials.ts";
-import { isString } from "../../core/base/json.ts";
+import { requireScope } from "../../core/http/admission.ts";
 import { claimOf } from "../../core/http/idempotency.ts";
 import { requireValid } from "../../core/http/input.ts";
 import type { Call, HandlerContext, Result } from "../../core/http/route.ts";
@@ -16,7 +15,7 @@ import { ApiError, conversationNotFound, messageNotFound, shuttingDown } from ".
 import type { ReplyEvents } from "../../core/wire/resources.ts";
 import { askTwinSchema, type FromSchema } from "../../core/wire/schemas.ts";
 import { encodeJson } from "../../core/wire/sse.ts";
-import { type RpcRequest, resultDocument, unknownTool } from "./protocol.ts";
+import { errorBody, isId, type KnownRequest, resultDocument, rpcError } from "./protocol.ts";
 
 const described = Object.entries(askTwinSchema.properties).map(([name, { type, description }]) => [
   name,
@@ -41,49 +40,34 @@ export const tools = [
   },
 ];
 
-/** A call of a tool, and how it is to be answered. */
-interface ToolCall {
-  readonly request: RpcRequest;
-  readonly modern: boolean;
-  /** Whether the client takes an event stream. */
-  readonly streams: boolean;
-}
+type AskTwinInput = FromSchema<typeof askTwinSchema>;
 
 /** Calls a tool. What goes wrong in it is a result, for the model to read. */
-export async function callTool(tool: ToolCall, call: Call, context: HandlerContext): Promise<Result> {
-  const { request, modern } = tool;
+export async function callTool(request: KnownRequest, call: Call, context: HandlerContext): Promise<Result> {
   const { name, arguments: given } = request.params;
-  if (name !== "list_twins" && name !== "ask_twin") return { document: unknownTool(request) };
-  const { scope, reach } = call.caller;
-  if (name === "ask_twin" && scope && !scopePermits(scope, "full_access"))
-    throw insufficientScope("full_access");
+  if (name !== "list_twins" && name !== "ask_twin") {
+    const message = `Unknown tool: ${String(name).slice(0, 100)}`;
+    return { document: errorBody(rpcError(request.id, "invalidParams", message)) };
+  }
+  if (name === "ask_twin") requireScope({ scope: "full_access" }, call.caller);
   try {
-    if (name === "ask_twin") {
-      requireValid(askTwinSchema, given);
-      return await ask(tool, given as AskTwinInput, call, context);
-    }
-    const found = await findTwins(context.twins, reach);
+    if (name === "ask_twin") return await ask(request, given, call, context);
+    const found = await findTwins(context.twins, call.caller.reach);
     const twins = found.map(({ id, name, description }) => ({ id, name, description }));
     const result = { ...textResult(JSON.stringify(twins)), structuredContent: { twins } };
-    return { document: resultDocument(request, result, modern) };
+    return { document: resultDocument(request, result) };
   } catch (error) {
     if (!(error instanceof ApiError) || error.cause !== undefined || error.status === 429) throw error;
-    const result = { ...textResult(error.message), isError: true };
-    return { document: resultDocument(request, result, modern) };
+    return { document: resultDocument(request, { ...textResult(error.message), isError: true }) };
   }
 }
 
-type AskTwinInput = FromSchema<typeof askTwinSchema>;
-
-/** Asks a twin, and answers with the end of the reply, or with an event stream on which it is written. */
-async function ask(
-  tool: ToolCall,
-  question: AskTwinInput,
-  call: Call,
-  context: HandlerContext,
-): Promise<Result> {
+/** Asks a twin, and answers with the end of the reply, or, if the client takes that, an event stream on which it is written. */
+async function ask(request: KnownRequest, given: unknown, call: Call, context: HandlerContext) {
   const { replies, store, log } = context;
-  const { requestId, caller } = call;
+  const { requestId, caller, headers } = call;
+  requireValid(askTwinSchema, given);
+  const question = given as AskTwinInput;
   const feed = await begin(question, call, context);
   /** The client has left: with a key, it may ask again. */
   const left = async () => {
@@ -95,12 +79,11 @@ async function ask(
       log("error", "a reply was not cancelled", { messageId: feed.id, error });
     }
   };
-  if (tool.streams) {
-    return { events: replies.stream(feed, { from: 0, requestId, events: toolEvents(tool), left }) };
+  if (/\btext\/event-stream\b/i.test(headers.accept ?? "")) {
+    return { events: replies.stream(feed, { from: 0, requestId, events: toolEvents(request), left }) };
   }
   try {
-    const reply = await replies.end(feed, call.request.signal);
-    return { document: resultDocument(tool.request, replyResult(reply), tool.modern) };
+    return { document: resultDocument(request, replyResult(await replies.end(feed, call.request.signal))) };
   } catch (error) {
     if (call.request.signal?.aborted) await left();
     throw error;
@@ -152,16 +135,15 @@ function textResult(...texts: readonly string[]) {
 }
 
 /** The events of a call: its progress, if the client asks for it, and its result. */
-function toolEvents({ request, modern }: ToolCall): ReplyEvents {
+function toolEvents(request: KnownRequest): ReplyEvents {
   const { progressToken: token } = request.meta;
-  const wantsProgress = isString(token) || Number.isSafeInteger(token);
-  const last = (result: object) => `data: ${resultDocument(request, result, modern)}\n\n`;
+  const last = (result: object) => `data: ${resultDocument(request, result)}\n\n`;
   return {
     accepted: () => "",
     progress: () => "",
     continued: () => undefined,
     delta(json, offset) {
-      if (!wantsProgress) return "";
+      if (!isId(token)) return "";
       const params = `{"progressToken":${encodeJson(token)},"progress":${offset},"message":${json}}`;
       return `data: {"jsonrpc":"2.0","method":"notifications/progress","params":${params}}\n\n`;
     },

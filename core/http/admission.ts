@@ -142,7 +142,10 @@ export function bucketOfUser(owner: string, endUser: string | null | undefined):
 }
 
 /** Refuses a caller if its credential does not permit the route. */
-export function requireScope({ scope: needed, ownersOnly }: Route, { scope, reach }: Caller): void {
+export function requireScope(
+  { scope: needed, ownersOnly }: Pick<Route, "scope" | "ownersOnly">,
+  { scope, reach }: Caller,
+): void {
   if (ownersOnly && reach.endUser !== undefined) throw keyRequired("no end user may do it");
   if (needed && scope && !scopePermits(scope, needed)) throw insufficientScope(needed);
 }

@@ -153,6 +153,8 @@ export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below the base path; `{name}` stands for one segment. */
   readonly path: string;
+  /** The `Allow` of the path, where its protocol says it. Default: all that the path takes. */
+  readonly allow?: string;
   readonly summary: string;
   /** Refuses a request for its header fields, before its credential is looked at. `origins`: those of the operator's list. */
   readonly admit?: (fields: HeaderFields, origins: readonly string[]) => void;

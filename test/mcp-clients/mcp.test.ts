@@ -318,7 +318,7 @@ describe("/mcp", () => {
     for (const method of ["GET", "DELETE"]) {
       const response = await mcp.post(undefined, {}, { method });
       assert.equal(response.status, 405);
-      assert.match(response.headers.get("allow") ?? "", /\bPOST\b/);
+      assert.equal(response.headers.get("allow"), "POST");
     }
     await using without = await openMcp(inProcess, { mcpApi: undefined });
     assert.equal((await without.legacy("ping")).status, 404);
