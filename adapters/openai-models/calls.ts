@@ -73,10 +73,11 @@ export class CallReader {
   }
 }
 
-/** Whether a part with this id and name begins another call. */
+/** Whether a part with this id and name begins another call, for which it needs a name: older vLLM gives each part another id. */
 function isOther(known: PartialCall, id: string, name: string): boolean {
+  if (name === "") return false;
   if (id !== "" && known.id !== "") return id !== known.id;
-  return name !== "" && known.arguments !== "" && parseJson(known.arguments) !== undefined;
+  return known.arguments !== "" && parseJson(known.arguments) !== undefined;
 }
 
 /** The parts in a `delta` or `message`. The one in `function_call` is of servers older than November 2023. */

@@ -214,7 +214,7 @@ export class CompletionReader {
     if (text !== "" || others.length > 0) this.#silentBytes = 0;
     if (text !== "") this.#append(text);
     else if (!this.hasText) for (const name of others) this.#otherMembers.add(name);
-    if (this.#options.mayCall && text === "" && others.length > 0) this.#readCalls(choice);
+    if (this.#options.mayCall) this.#readCalls(choice);
     const reason = readFinishReason(choice.finish_reason);
     if (reason === undefined) return;
     if (reason === "broken off") {

@@ -181,6 +181,25 @@ describe("tools of a model", { timeout: 30_000 }, () => {
       }),
     ],
     [
+      "pieces that each have an id of their own", // vLLM until 0.8
+      parts({ index: 0, id: "c1", function: { ...find, arguments: "" } }) +
+        parts({ index: 0, id: "c2", function: { arguments: '{"num' } }) +
+        parts({ index: 0, id: "c3", function: { arguments: 'ber":7}' } }),
+    ],
+    [
+      "a chunk that has blank text, too",
+      model.event({
+        choices: [
+          {
+            delta: {
+              content: "",
+              tool_calls: [{ index: 0, id: "c", function: { ...find, arguments: '{"number":7}' } }],
+            },
+          },
+        ],
+      }),
+    ],
+    [
       "a function call of the older kind",
       model.event({ choices: [{ delta: { function_call: { ...find, arguments: '{"number":7}' } } }] }),
     ],
@@ -193,6 +212,21 @@ describe("tools of a model", { timeout: 30_000 }, () => {
         assert.equal(out.text(), "It is sent.");
       });
     }
+  }
+
+  for (const part of ["delta", "message"]) {
+    test(`a call is read beside the text of the same ${part}`, async () => {
+      const { tool, inputs } = orders();
+      const calls = [{ index: 0, id: "c", function: { ...find, arguments: '{"number":7}' } }];
+      const content = "Let me look. ";
+      const body = model.event({
+        choices: [{ [part]: { content, tool_calls: calls }, finish_reason: "tool_calls" }],
+      });
+      const { asked, out } = await ask([body + model.endMarker, answers], [tool]);
+      assert.deepEqual(inputs, [{ number: 7 }]);
+      assert.equal(out.text(), "Let me look. It is sent.");
+      assert.equal(asked[1]?.messages.at(-2)?.content, content);
+    });
   }
 
   for (const [form, bodies] of [
