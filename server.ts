@@ -31,7 +31,7 @@ import {
   connectRemotely,
 } from "./server/commands/client.ts";
 import { copyDatabase } from "./server/commands/copy.ts";
-import { listKeys, revokeKeys } from "./server/commands/keys.ts";
+import { findOwners, listKeys, revokeKeys } from "./server/commands/keys.ts";
 import { writeTests } from "./server/commands/tests.ts";
 import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
 import { firstSteps } from "./server/first-steps.ts";
@@ -137,7 +137,7 @@ async function printToken({ settings, isNew, ...request }: CommandConfig<"token"
 
 async function makeKey({ settings, isNew, ...request }: CommandConfig<"key">): Promise<void> {
   const { database } = settings;
-  const { sub, url, name, scope } = request;
+  const { sub, url, name, scope, requestsPerHour } = request;
   if (url === undefined && database.kind === "memory") {
     throw new ConfigError(
       "With DATABASE_URL=memory:, no server would know the key: name a running one by --url.",
@@ -150,7 +150,7 @@ async function makeKey({ settings, isNew, ...request }: CommandConfig<"key">): P
       ? await connectLocally(settings, { sub, log: openQuietLog(settings) })
       : { client: await connectForKeys(settings, url, sub), close: async () => {} };
   try {
-    process.stdout.write(`${(await client.keys.create({ name, scope })).key}\n`);
+    process.stdout.write(`${(await client.keys.create({ name, scope, requestsPerHour })).key}\n`);
   } finally {
     await close();
   }
@@ -158,15 +158,21 @@ async function makeKey({ settings, isNew, ...request }: CommandConfig<"key">): P
 
 async function manageKeys(config: CommandConfig<"keys"> | CommandConfig<"revoke">): Promise<void> {
   const { settings, sub, url } = config;
-  const { client, close } =
-    url === undefined
-      ? await connectLocally(settings, { sub, log: openQuietLog(settings) })
-      : { client: await connectForKeys(settings, url, sub), close: async () => {} };
-  try {
-    const lines = config.command === "keys" ? await listKeys(client) : await revokeKeys(client, config);
-    process.stdout.write(lines.map((line) => `${line}\n`).join(""));
-  } finally {
-    await close();
+  const owners =
+    config.command === "revoke" && sub === undefined
+      ? await findOwners(settings, config, openQuietLog(settings))
+      : [sub ?? ""];
+  for (const owner of owners) {
+    const { client, close } =
+      url === undefined
+        ? await connectLocally(settings, { sub: owner, log: openQuietLog(settings) })
+        : { client: await connectForKeys(settings, url, owner), close: async () => {} };
+    try {
+      const lines = config.command === "keys" ? await listKeys(client) : await revokeKeys(client, config);
+      process.stdout.write(lines.map((line) => `${line}\n`).join(""));
+    } finally {
+      await close();
+    }
   }
 }
 
@@ -282,6 +288,7 @@ function serviceOptions(
     basePath: settings.basePath,
     corsOrigins: settings.corsOrigins,
     keyMaxDays: settings.keyMaxDays,
+    maxRequestsPerHour: settings.maxPerHour,
     requestsPerHour: { read_only: settings.readOnlyPerHour, full_access: settings.fullAccessPerHour },
     maxRunningReplies: settings.maxRunningReplies,
     maxConversationStreams: settings.maxConversationStreams,

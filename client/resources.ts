@@ -117,6 +117,8 @@ export class Keys {
       readonly scope?: "read_only" | "full_access";
       /** 1 to 3650; null, the default: never. */
       readonly expiresInDays?: number | null;
+      /** A limit of its own, which the JWT must allow. Default: that of its scope. */
+      readonly requestsPerHour?: number | null;
     },
     options: KeyOptions = {},
   ): Promise<CreatedApiKeyResource> {

@@ -6,7 +6,12 @@
 
 export type { OperationId, ServedPage } from "./api/routes.ts";
 export type { AuthenticateUser, HostUser } from "./auth/host-users.ts";
-export { createJwtVerifier, type JwtVerifierOptions, type VerifyToken } from "./auth/jwt.ts";
+export {
+  createJwtVerifier,
+  type JwtVerifierOptions,
+  type VerifiedToken,
+  type VerifyToken,
+} from "./auth/jwt.ts";
 export { type PublicKey, readPublicKey } from "./auth/public-key.ts";
 export { type Clock, systemClock } from "./base/clock.ts";
 export type { RandomBytes, Sha256 } from "./base/ids.ts";

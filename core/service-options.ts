@@ -6,6 +6,7 @@
 
 import type { ServedPage } from "./api/routes.ts";
 import { type AuthenticateUser, capacityRange } from "./auth/host-users.ts";
+import type { VerifyToken } from "./auth/jwt.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
 import { sha256 as portableSha256, type RandomBytes, type Sha256, systemRandom } from "./base/ids.ts";
 import { isJsonObject, isString } from "./base/json.ts";
@@ -131,11 +132,11 @@ const table = {
   ),
   /**
    * Verifies the JWT that keys are created with; `createJwtVerifier()` makes one. Resolves with the owner that a token
-   * is for, 1 to 255 printable characters. Rejects with an {@link ApiError}, usually `invalid_token`. If it resolves or
+   * is for, 1 to 255 printable characters, or with a {@link VerifiedToken}. Rejects with an {@link ApiError}, usually `invalid_token`. If it resolves or
    * rejects with anything else, the answer is 500 (for a `StoreUnavailable`, 503), and the log says so. A request waits
    * for it without limit. Default: there are no keys, and their endpoints are 404.
    */
-  verifyToken: without<(token: string) => Promise<string>>(functionThat("resolves with a token's owner")),
+  verifyToken: without<VerifyToken>(functionThat("resolves with a token's owner")),
   /**
    * For hosts that know their users, by a session for example: finds the user of a request, so that no key is
    * needed. Null is 401. It may throw an {@link ApiError}; what else it throws is 500, and logged. `Authorization` and
@@ -181,6 +182,8 @@ const table = {
     },
     () => ({}),
   ),
+  /** The greatest limit of its own that a key may have, in requests an hour: 1 to 1,000,000. Default 1,000,000. */
+  maxRequestsPerHour: usual<number>(wholeNumber(requestsPerHourRange), () => requestsPerHourRange[1]),
   /** After how many days a key ends at the latest, 1 to 3,650. Default: keys may last for ever. */
   keyMaxDays: without<number>(wholeNumber(keyDaysRange)),
   /** How many replies a key, or a host's user, may have running at once on this process: 1 to 100,000. Default 500. */

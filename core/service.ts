@@ -131,6 +131,7 @@ function createContext(
     log,
     clock,
     keyMaxDays: options.keyMaxDays,
+    maxRequestsPerHour: options.maxRequestsPerHour,
     memory: new MemoryBudget((owner) => replies.weigh(owner)),
     random,
     sha256,

@@ -221,6 +221,12 @@ export const settings = {
     about: "requests of a `full_access` key in an hour",
     ...number(requestsPerHourRange),
   }),
+  maxPerHour: setting({
+    variable: "MAX_PER_HOUR",
+    fallback: String(requestsPerHourRange[1]),
+    about: "requests in an hour that a key may have at most as a limit of its own",
+    ...number(requestsPerHourRange),
+  }),
   maxConversationStreams: setting({
     variable: "MAX_CONVERSATION_STREAMS",
     fallback: String(defaultConversationStreams),

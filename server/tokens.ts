@@ -87,6 +87,8 @@ export function tokenCommand({ database }: Settings, sub: string): string {
 export interface TokenRequest {
   readonly sub: string;
   readonly expiresInSeconds: number;
+  /** The greatest limit of its own that the token's holder may give a key. */
+  readonly requestsPerHour?: number | undefined;
 }
 
 /** Signs a JWT with a secret of a server with these settings. */

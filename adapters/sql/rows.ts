@@ -15,11 +15,12 @@ import type {
 import type { SqlRow, SqlValue } from "./driver.ts";
 
 export const keyColumns =
-  "owner, id, name, scope, prefix, hash, created_at, expires_at, last_used_at, revoked_at";
+  "owner, id, name, scope, prefix, hash, requests_per_hour, created_at, expires_at, last_used_at, revoked_at";
 
 export function keyToRow(key: ApiKeyRecord): SqlValue[] {
-  const { owner, id, name, scope, prefix, hash, createdAt, expiresAt, lastUsedAt, revokedAt } = key;
-  return [owner, id, name, scope, prefix, hash, createdAt, expiresAt, lastUsedAt, revokedAt];
+  const { owner, id, name, scope, prefix, hash, requestsPerHour } = key;
+  const { createdAt, expiresAt, lastUsedAt, revokedAt } = key;
+  return [owner, id, name, scope, prefix, hash, requestsPerHour, createdAt, expiresAt, lastUsedAt, revokedAt];
 }
 
 export function keyFromRow(row: SqlRow): ApiKeyRecord {
@@ -30,6 +31,7 @@ export function keyFromRow(row: SqlRow): ApiKeyRecord {
     scope: String(row.scope) as ApiKeyRecord["scope"],
     prefix: String(row.prefix),
     hash: String(row.hash),
+    requestsPerHour: numberOrNull(row.requests_per_hour),
     createdAt: Number(row.created_at),
     expiresAt: numberOrNull(row.expires_at),
     lastUsedAt: numberOrNull(row.last_used_at),

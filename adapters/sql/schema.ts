@@ -156,6 +156,7 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       scope ${text} NOT NULL,
       prefix ${text} NOT NULL,
       hash ${text} NOT NULL UNIQUE,
+      requests_per_hour INTEGER,
       created_at BIGINT NOT NULL,
       expires_at BIGINT,
       last_used_at BIGINT,
@@ -163,6 +164,9 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       PRIMARY KEY (owner, id)
     )`,
     "CREATE INDEX api_keys_by_age ON api_keys (owner, created_at, id)",
+    // An operator finds a key without its owner.
+    "CREATE INDEX api_keys_by_id ON api_keys (id)",
+    "CREATE INDEX api_keys_by_prefix ON api_keys (prefix)",
     "CREATE INDEX api_keys_unrevoked ON api_keys (owner, expires_at) WHERE revoked_at IS NULL",
 
     `CREATE TABLE client_tokens (

@@ -73,7 +73,9 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
 /** Reads some data, because a damaged database may still answer. An index makes it cheap. */
 const readNewest = "SELECT seq FROM messages WHERE id > $1 ORDER BY id DESC LIMIT 1";
 
-function keyMethods(driver: SqlDriver): Pick<Store, "createKey" | "listKeys" | "updateKey" | "findKey"> {
+function keyMethods(
+  driver: SqlDriver,
+): Pick<Store, "createKey" | "listKeys" | "updateKey" | "findKey" | "findKeys"> {
   return {
     createKey: (key, maxLive) => createKey(driver, key, maxLive),
 
@@ -100,6 +102,12 @@ function keyMethods(driver: SqlDriver): Pick<Store, "createKey" | "listKeys" | "
       const [row] = await driver.all(`SELECT ${keyColumns} FROM api_keys WHERE hash = $1`, [hash]);
       return row && keyFromRow(row);
     },
+
+    async findKeys(by) {
+      const [column, value] = "id" in by ? ["id", by.id] : ["prefix", by.prefix];
+      const rows = await driver.all(`SELECT ${keyColumns} FROM api_keys WHERE ${column} = $1`, [value]);
+      return rows.map(keyFromRow);
+    },
   };
 }
 
@@ -118,7 +126,7 @@ async function createKey(
       expect: 1,
     },
     {
-      sql: `INSERT INTO api_keys (${keyColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      sql: `INSERT INTO api_keys (${keyColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
       params: keyToRow(key),
     },
   ]);

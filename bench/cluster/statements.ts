@@ -37,7 +37,7 @@ async function openService(parts: Parts): Promise<Service> {
     limiter: postgres.limiter,
     twins: createTwinList([newTwin({ id: "echo" })]),
     engines: { echo: createEchoEngine() },
-    verifyToken: async (owner) => owner,
+    verifyToken: async (owner: string) => owner,
   });
   await parts.open("service", service.ready(), () => service.close());
   return service;

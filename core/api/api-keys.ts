@@ -7,7 +7,7 @@
 import { createApiKey } from "../auth/secrets.ts";
 import { route } from "../http/route.ts";
 import { type ApiKeyRecord, dayMs } from "../store/records.ts";
-import { ApiError, validationError } from "../wire/errors.ts";
+import { ApiError, challenge, validationError } from "../wire/errors.ts";
 import { apiKeyResource } from "../wire/resources.ts";
 import { apiKeySchema, createApiKeySchema, createdApiKeySchema, pageQuerySchema } from "../wire/schemas.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
@@ -32,8 +32,12 @@ export const apiKeyRoutes = [
       schema: createdApiKeySchema,
       location: true,
     },
-    errors: ["key_limit_reached"],
-    async handle({ caller: { owner }, body }, { store, clock, random, newId, root, keyMaxDays }) {
+    errors: ["insufficient_scope", "key_limit_reached"],
+    async handle({ caller, body }, context) {
+      const { store, clock, random, newId, root, keyMaxDays } = context;
+      const { owner } = caller;
+      const requestsPerHour = body.requestsPerHour ?? null;
+      requireLimit(requestsPerHour, context.maxRequestsPerHour, caller.grantsPerHour);
       const days = body.expiresInDays ?? keyMaxDays;
       if (days && keyMaxDays && days > keyMaxDays) {
         const message = `must be a whole number from 1 to ${keyMaxDays}, or absent`;
@@ -48,6 +52,7 @@ export const apiKeyRoutes = [
         scope: body.scope,
         prefix,
         hash,
+        requestsPerHour,
         createdAt: now,
         expiresAt: days ? now + days * dayMs : null,
         lastUsedAt: null,
@@ -96,3 +101,18 @@ export const apiKeyRoutes = [
     },
   }),
 ];
+
+/** Refuses a limit of a key's own that is greater than the server, or the JWT, allows. */
+function requireLimit(limit: number | null, most: number, granted = 0): void {
+  if (limit === null) return;
+  if (limit > most) {
+    const message = `must be a whole number from 1 to ${most}, or absent`;
+    throw validationError([{ path: "requestsPerHour", message }]);
+  }
+  if (limit <= granted) return;
+  throw new ApiError(
+    "insufficient_scope",
+    `A key with ${limit} requests an hour needs a JWT whose claim requests_per_hour is at least ${limit}.`,
+    { headers: { "WWW-Authenticate": `${challenge}, error="insufficient_scope"` } },
+  );
+}

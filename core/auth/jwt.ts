@@ -22,8 +22,19 @@ import { invalidToken, isOwnerName } from "./credentials.ts";
 import { isJwksUrl, JwksSource } from "./jwks.ts";
 import { createKeyFinder, type KeyHint, type PublicKey, reportKey } from "./public-key.ts";
 
-/** Resolves with the owner (`sub`) that a token is for. Rejects with an {@link ApiError} if the token is not accepted. */
-export type VerifyToken = (token: string) => Promise<string>;
+/** What a token that is accepted says. */
+export interface VerifiedToken {
+  /** Whose keys its holder may create, list and revoke: 1 to 255 printable characters. */
+  readonly owner: string;
+  /** The greatest limit of its own that its holder may give a key, in requests an hour. Default: none. */
+  readonly requestsPerHour?: number | undefined;
+}
+
+/**
+ * Resolves with what a token says, or with the owner that it is for. Rejects with an {@link ApiError} if the token is not
+ * accepted.
+ */
+export type VerifyToken = (token: string) => Promise<VerifiedToken | string>;
 
 /** The minimum length of a secret in bytes: that of HS256's output (RFC 7518 section 3.2). */
 export const minSecretBytes = 32;
@@ -83,7 +94,8 @@ interface KeySource {
 }
 
 /**
- * Creates a function that verifies a token and resolves with its owner.
+ * Creates a function that verifies a token and resolves with its owner, and with its claim `requests_per_hour`, if that is a
+ * whole number from 1 on.
  *
  * A token is accepted if its signature is valid for the configured key and algorithms, it has not expired (`exp`,
  * required) and is already valid (`nbf`, `iat`), with a tolerance of 30 seconds, it names an owner (`sub`, 1 to 255
@@ -101,13 +113,13 @@ interface KeySource {
  *   issuer: "https://id.example.com",
  *   audience: "twins",
  * });
- * const owner = await verifyToken(token);
+ * const { owner } = await verifyToken(token);
  * ```
  *
  * @throws {TypeError} if not exactly one kind of key is given, the secret is too short, or an option is invalid or
  * unknown: a misspelt `audience` would let every token in.
  */
-export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
+export function createJwtVerifier(options: JwtVerifierOptions): (token: string) => Promise<VerifiedToken> {
   requireOptions("createJwtVerifier", options, rules);
   const { issuer, audience, requiredClaim, clock = systemClock, log = noLog } = options;
   const source = keySource(options, clock, log);
@@ -147,7 +159,11 @@ export function createJwtVerifier(options: JwtVerifierOptions): VerifyToken {
     if (name !== undefined && ![payload[name]].flat().includes(value)) {
       throw invalidToken(`The token's "${name}" claim is missing or not accepted here.`);
     }
-    return readOwner(payload, Math.floor(clock.now() / 1000));
+    const owner = readOwner(payload, Math.floor(clock.now() / 1000));
+    const { requests_per_hour: most } = payload;
+    return Number.isSafeInteger(most) && Number(most) > 0
+      ? { owner, requestsPerHour: Number(most) }
+      : { owner };
   };
 }
 
@@ -235,6 +251,8 @@ export interface SignTokenOptions {
   readonly expiresInSeconds: number;
   readonly issuer?: string | undefined;
   readonly audience?: string | undefined;
+  /** The claim `requests_per_hour`. */
+  readonly requestsPerHour?: number | undefined;
   /** A further claim and its value. */
   readonly requiredClaim?: readonly [name: string, value: string] | undefined;
   readonly clock?: Clock | undefined;
@@ -246,7 +264,8 @@ export interface SignTokenOptions {
  * @throws {TypeError} if the secret is too short or `sub` cannot name an owner.
  */
 export async function signToken(options: SignTokenOptions): Promise<string> {
-  const { secret, sub, expiresInSeconds, issuer, audience, requiredClaim, clock = systemClock } = options;
+  const { secret, sub, expiresInSeconds, issuer, audience, requestsPerHour, requiredClaim } = options;
+  const { clock = systemClock } = options;
   if (!isOwnerName(sub)) throw new TypeError("sub must have 1 to 255 printable characters.");
   const now = Math.floor(clock.now() / 1000);
   const token = new SignJWT({
@@ -254,6 +273,7 @@ export async function signToken(options: SignTokenOptions): Promise<string> {
     sub,
     ...(issuer !== undefined && { iss: issuer }),
     ...(audience !== undefined && { aud: audience }),
+    ...(requestsPerHour !== undefined && { requests_per_hour: requestsPerHour }),
     iat: now,
     exp: now + expiresInSeconds,
   });

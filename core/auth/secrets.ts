@@ -9,7 +9,9 @@ import { type RandomBytes, sha256, systemRandom } from "../base/ids.ts";
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const randomLength = 43; // 62^43 > 2^256
 const checksumLength = 6; // 62^6 > 2^32
-const prefixLength = 12;
+
+/** How many characters of an API key are stored, for recognizing it. */
+export const prefixLength = 12;
 
 /** A new secret, and what is stored of it. */
 export interface NewSecret {

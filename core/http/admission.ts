@@ -14,6 +14,7 @@ import {
   scopePermits,
 } from "../auth/credentials.ts";
 import { type AuthenticateUser, type HostUser, requireHostUser } from "../auth/host-users.ts";
+import type { VerifiedToken, VerifyToken } from "../auth/jwt.ts";
 import type { Authenticated, KeyLookup } from "../auth/key-lookup.ts";
 import type { RatePolicy } from "../limits/token-bucket.ts";
 import { ApiError } from "../wire/errors.ts";
@@ -27,8 +28,8 @@ export interface AuthenticationOptions {
   readonly requestsPerHour: RequestsPerHour;
   /** How many replies a key, or a host's user, may have running at once. */
   readonly maxRunningReplies: number;
-  /** The owner that a JWT speaks for. Undefined: none is accepted, so there are no keys. */
-  readonly verifyToken: ((token: string) => Promise<string>) | undefined;
+  /** What a JWT says. Undefined: none is accepted, so there are no keys. */
+  readonly verifyToken: VerifyToken | undefined;
   /** Origins of pages that may call the API. */
   readonly corsOrigins: readonly string[];
   /** The user that a request without one of our keys comes from. Undefined: only keys are accepted. */
@@ -86,13 +87,17 @@ const anonymous: Caller = {
   limits: [],
 };
 
-function fromToken(owner: unknown, policy: RatePolicy | undefined): Caller {
+function fromToken(verified: VerifiedToken | string, policy: RatePolicy | undefined): Caller {
+  const { owner, requestsPerHour: grantsPerHour } =
+    typeof verified === "object" && verified !== null
+      ? verified
+      : { owner: verified, requestsPerHour: undefined };
   // If a host takes all tokens that it cannot read for one owner, their users would share keys.
   if (!isOwnerName(owner)) {
     throw new TypeError("verifyToken must resolve with the owner, 1 to 255 printable characters, or reject.");
   }
   const bucket = policy && { id: `owner:${owner}`, policy };
-  return { owner, reach: { owner }, scope: undefined, key: undefined, bucket, limits: [] };
+  return { owner, reach: { owner }, scope: undefined, key: undefined, bucket, grantsPerHour, limits: [] };
 }
 
 /** What a caller may have, as far as its credential does not say so. */
@@ -107,7 +112,7 @@ function fromKey(
 ): Caller {
   const { owner, scope } = key;
   const limits = [{ id: key.id, most }];
-  const bucket = { id: key.id, policy: { capacity: requestsPerHour[scope] } };
+  const bucket = { id: key.id, policy: { capacity: key.requestsPerHour ?? requestsPerHour[scope] } };
   if (!clientToken) return { owner, reach: { owner }, scope, key, bucket, limits };
   const { endUser, twinIds } = clientToken;
   return {

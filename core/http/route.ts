@@ -40,6 +40,8 @@ export interface HandlerContext {
   readonly clock: Clock;
   /** After how many days a key ends at the latest. Undefined: it may last for ever. */
   readonly keyMaxDays: number | undefined;
+  /** The greatest limit of its own that a key may have, in requests an hour. */
+  readonly maxRequestsPerHour: number;
   /** What requests and replies hold in memory. */
   readonly memory: MemoryBudget;
   readonly random: RandomBytes;
@@ -69,6 +71,8 @@ export interface Caller {
   readonly bucket: NamedBucket | undefined;
   /** Another bucket that a client token's request takes a token of: its key's. */
   readonly keyBucket?: NamedBucket | undefined;
+  /** The greatest limit of its own that the caller may give a key. Undefined: none. */
+  readonly grantsPerHour?: number | undefined;
   /** How many replies the caller may have running at once. */
   readonly limits: readonly RunningLimit[];
 }

@@ -60,7 +60,9 @@ export function createMemoryStore(): Store {
   };
 }
 
-function keyMethods(records: MemoryRecords): Pick<Store, "createKey" | "listKeys" | "updateKey" | "findKey"> {
+function keyMethods(
+  records: MemoryRecords,
+): Pick<Store, "createKey" | "listKeys" | "updateKey" | "findKey" | "findKeys"> {
   const { owners, keysByHash } = records;
   return {
     async createKey(key, maxLive) {
@@ -91,6 +93,11 @@ function keyMethods(records: MemoryRecords): Pick<Store, "createKey" | "listKeys
 
     async findKey(hash) {
       return keysByHash.get(hash)?.record;
+    },
+
+    async findKeys(by) {
+      const all = [...keysByHash.values()].map(({ record }) => record);
+      return all.filter((key) => ("id" in by ? key.id === by.id : key.prefix === by.prefix));
     },
   };
 }

@@ -27,6 +27,8 @@ export interface ApiKeyRecord {
   readonly prefix: string;
   /** SHA-256 of the secret, in lower-case hexadecimal. Unique. */
   readonly hash: string;
+  /** The size of its bucket. Null: its scope's. */
+  readonly requestsPerHour: number | null;
   readonly createdAt: number;
   /** When the key expires. Null: never. */
   readonly expiresAt: number | null;

@@ -219,6 +219,8 @@ export interface Store {
   updateKey(owner: string, id: string, change: KeyChange): Promise<ApiKeyRecord | undefined>;
   /** The key with this hash, of any owner, revoked or not. */
   findKey(hash: string): Promise<ApiKeyRecord | undefined>;
+  /** The keys with this id, or with this prefix, of any owner, revoked or not: for operators. */
+  findKeys(by: Pick<ApiKeyRecord, "id"> | Pick<ApiKeyRecord, "prefix">): Promise<readonly ApiKeyRecord[]>;
 
   /** Stores a client token. Others of its key and end user get its `requestsPerHour`. */
   createClientToken(token: ClientTokenRecord): Promise<void>;

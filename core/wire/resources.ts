@@ -125,6 +125,7 @@ export function apiKeyResource(key: ApiKeyRecord): ApiKeyResource {
     name: key.name,
     scope: key.scope,
     prefix: key.prefix,
+    requestsPerHour: key.requestsPerHour,
     createdAt: time(key.createdAt),
     expiresAt: timeOrNull(key.expiresAt),
     lastUsedAt: timeOrNull(key.lastUsedAt),

@@ -234,6 +234,10 @@ export const apiKeySchema = record({
   name: { type: "string" },
   scope,
   prefix: { type: "string", description: "The first 12 characters of the key." },
+  requestsPerHour: {
+    type: ["integer", "null"],
+    description: "The size of its bucket. Null: that of its scope.",
+  },
   createdAt: time,
   expiresAt: timeOrNull,
   lastUsedAt: timeOrNull,
@@ -393,6 +397,14 @@ export const createApiKeySchema = {
       minimum: 1,
       maximum: 3650,
       description: "Null: never expires.",
+    },
+    requestsPerHour: {
+      type: ["integer", "null"],
+      minimum: 1,
+      maximum: 1_000_000,
+      description:
+        "The size of its bucket, at most the server's MAX_PER_HOUR and the JWT's claim requests_per_hour. Null: that of its " +
+        "scope.",
     },
   },
   required: ["name"],

@@ -45,7 +45,8 @@ export async function connectLocally(
     engines,
     log,
     keyMaxDays: settings.keyMaxDays,
-    verifyToken: async () => owner,
+    maxRequestsPerHour: settings.maxPerHour,
+    verifyToken: async () => ({ owner, requestsPerHour: settings.maxPerHour }),
     authenticate: () => ({ owner }),
   });
   const client = new TwinClient({
@@ -79,7 +80,11 @@ function nameTheServer(error: unknown): never {
 
 /** A client that creates keys at a running server. */
 export async function connectForKeys(settings: Settings, url: string, sub: string): Promise<TwinClient> {
-  const token = await makeToken(settings, { sub, expiresInSeconds: 600 });
+  const token = await makeToken(settings, {
+    sub,
+    expiresInSeconds: 600,
+    requestsPerHour: settings.maxPerHour,
+  });
   if (await isRefused(url, token)) throw foreignSecret(`the server at ${url}`);
   return new TwinClient({ baseUrl: url, apiKey: token });
 }

@@ -5,23 +5,50 @@
  */
 
 import type { TwinClient } from "../../client/mod.ts";
-import { ConfigError } from "../settings.ts";
+import { prefixLength } from "../../core/auth/secrets.ts";
+import type { Log } from "../../core/base/log.ts";
+import { ConfigError, type Settings } from "../settings.ts";
+import { openStorage } from "../storage.ts";
 
 /** A line for each key, the newest first. */
 export async function listKeys({ keys }: TwinClient): Promise<string[]> {
   const lines: string[] = [];
-  for await (const { id, prefix, scope, name, expiresAt, revokedAt, lastUsedAt } of keys.list()) {
+  for await (const key of keys.list()) {
+    const { id, prefix, scope, name, requestsPerHour, expiresAt, revokedAt, lastUsedAt } = key;
+    const limit = requestsPerHour === null ? [] : [`${requestsPerHour} an hour`];
     const end = revokedAt ? `revoked ${revokedAt}` : expiresAt ? `until ${expiresAt}` : "without end";
-    lines.push([id, prefix, scope, end, `used ${lastUsedAt ?? "never"}`, JSON.stringify(name)].join("  "));
+    lines.push(
+      [id, prefix, scope, ...limit, end, `used ${lastUsedAt ?? "never"}`, JSON.stringify(name)].join("  "),
+    );
   }
   return lines;
 }
 
 /** Which keys to revoke. */
 interface RevokeRequest {
-  readonly id: string | undefined;
+  readonly id?: string | undefined;
   /** What the key begins with, such as `twin_8aG3k0x`. */
-  readonly prefix: string | undefined;
+  readonly prefix?: string | undefined;
+}
+
+/** Whose keys are meant, in the database: an operator who finds a key somewhere does not know its owner. */
+export async function findOwners(
+  settings: Settings,
+  { id, prefix = "" }: RevokeRequest,
+  log: Log,
+): Promise<readonly string[]> {
+  const { store, close } = await openStorage(settings, { log, signal: new AbortController().signal });
+  try {
+    const found = await store.findKeys(id === undefined ? { prefix: prefix.slice(0, prefixLength) } : { id });
+    if (found.length === 0) throw noSuchKey();
+    return [...new Set(found.map(({ owner }) => owner))];
+  } finally {
+    await close();
+  }
+}
+
+function noSuchKey(): ConfigError {
+  return new ConfigError("There is no such key that is not revoked yet.");
 }
 
 /** Revokes the keys that are meant and not revoked yet, and returns a line for each. */
@@ -35,6 +62,6 @@ export async function revokeKeys({ keys }: TwinClient, { id, prefix }: RevokeReq
     await keys.revoke(key.id);
     revoked.push(`revoked ${key.id}  ${key.prefix}`);
   }
-  if (revoked.length === 0) throw new ConfigError("There is no such key that is not revoked yet.");
+  if (revoked.length === 0) throw noSuchKey();
   return revoked;
 }

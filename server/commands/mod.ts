@@ -5,9 +5,10 @@
  */
 
 import { isOwnerName } from "../../core/auth/credentials.ts";
+import { prefixLength } from "../../core/auth/secrets.ts";
 import { oneOf } from "../../core/base/rules.ts";
 import { type Scope, scopes } from "../../core/store/records.ts";
-import { isUrlOf } from "../setting.ts";
+import { isUrlOf, number } from "../setting.ts";
 import { ConfigError, nameOf, type Settings, settings } from "../settings.ts";
 
 /** The flags that were given, by their names without dashes. */
@@ -43,16 +44,18 @@ export const commands = {
     }),
   }),
   key: command({
-    takes: "--sub <owner> [--scope full_access] [--name <label>] [--url http://… | --new]",
+    takes:
+      "--sub <owner> [--scope full_access] [--name <label>] [--requests-per-hour <count>] [--url http://… | --new]",
     about:
       "create an API key and print it: in the database (--new: which is made, if there is none), or at the running " +
       "server that --url names",
-    flags: ["sub", "scope", "name", "url", "new"],
-    read: (flags) => ({
+    flags: ["sub", "scope", "name", "requests-per-hour", "url", "new"],
+    read: (flags, values) => ({
       isNew: flags.has("new"),
       sub: readOwner(flags) ?? missing("key needs --sub, the owner that the key is for"),
       scope: readScope(flags),
       name: flags.get("name") ?? "command line",
+      requestsPerHour: readLimit(flags, values),
       url: readServer(flags),
     }),
   }),
@@ -66,13 +69,14 @@ export const commands = {
     }),
   }),
   revoke: command({
-    takes: "--sub <owner> [--id <id> | --prefix <beginning>] [--url http://…]",
-    about: "revoke an owner's API keys: one, or all that are not revoked yet",
+    takes: "--id <id> | --prefix <beginning> | --sub <owner> [--url http://…]",
+    about:
+      "revoke API keys: one, by its id or the 12 characters that it begins with, or all of an owner; at a running " +
+      "server, --sub is needed, too",
     flags: ["sub", "id", "prefix", "url"],
     read: (flags) => ({
-      sub: readOwner(flags) ?? missing("revoke needs --sub, the owner of the keys"),
-      id: flags.get("id"),
-      prefix: flags.get("prefix"),
+      sub: readOwner(flags),
+      ...readMeantKeys(flags),
       url: readServer(flags),
     }),
   }),
@@ -147,6 +151,30 @@ function readScope(flags: Flags): Scope {
   const scope = flags.get("scope") ?? "full_access";
   const known = scopes.find((name) => name === scope);
   return known ?? missing(`--scope must be ${oneOf(scopes).expected}, not ${quote(scope)}`);
+}
+
+function readLimit(flags: Flags, { maxPerHour }: Settings): number | null {
+  const text = flags.get("requests-per-hour");
+  if (text === undefined) return null;
+  const { parse, accepts, expected } = number([1, maxPerHour]);
+  const count = parse(text);
+  if (count !== undefined && accepts(count)) return count;
+  throw new ConfigError(`--requests-per-hour must be ${expected}, not ${quote(text)}.`);
+}
+
+/** Which keys to revoke: of an owner, or by what names a key by itself. */
+function readMeantKeys(flags: Flags): {
+  readonly id: string | undefined;
+  readonly prefix: string | undefined;
+} {
+  const [id, prefix] = [flags.get("id"), flags.get("prefix")];
+  if (id === undefined && prefix === undefined && !flags.has("sub"))
+    missing("revoke needs --id, --prefix or --sub: which keys are to be revoked");
+  if (!flags.has("sub") && flags.has("url"))
+    missing("revoke needs --sub, too, at a running server: the owner of the key");
+  if (!flags.has("sub") && prefix !== undefined && prefix.length < prefixLength)
+    missing(`--prefix without --sub must have the first ${prefixLength} characters of the key, or more`);
+  return { id, prefix };
 }
 
 /** The address of a running server, with its base path. */

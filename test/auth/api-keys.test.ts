@@ -36,6 +36,7 @@ for (const transport of transports) {
         name: "laptop",
         scope: "read_only",
         prefix: key.slice(0, 12),
+        requestsPerHour: null,
         createdAt: "2026-01-02T03:04:05.678Z",
         expiresAt: null,
         lastUsedAt: null,

@@ -81,6 +81,31 @@ describe("key", () => {
   });
 });
 
+test("a key with a limit of its own is made, and revoked without its owner's name", async () => {
+  const { flags } = await scratch();
+  const make = async (...more: string[]) =>
+    (await runServer(["key", "--sub", "alice", "--new", ...more, ...flags])).stdout.trim();
+  const [kept, limited, found] = [await make(), await make("--requests-per-hour", "5000"), await make()];
+  const listed = (await runServer(["keys", "--sub", "alice", ...flags])).stdout;
+  const id = /^(key_\S+).+ {2}5000 an hour {2}/m.exec(listed)?.[1] ?? "";
+  for (const meant of [
+    ["--id", id],
+    ["--prefix", found],
+  ])
+    assert.match(
+      (await runServer(["revoke", ...meant, ...flags])).stdout,
+      /^revoked key_\S+ {2}twin_\S{7}\n$/,
+    );
+  assertRefusal(await runServer(["revoke", "--id", "key_none", ...flags]), /There is no such key/);
+  const server = await startServer(flags);
+  assert.deepEqual(await uses(server.url, kept), [200, 201]);
+  for (const revoked of [limited, found]) assert.deepEqual(await uses(server.url, revoked), [401, 401]);
+  assertRefusal(await runServer(["revoke", "--id", id, "--url", server.url, ...flags]), /needs --sub, too/);
+  assertRefusal(await runServer(["revoke", ...flags]), /needs --id, --prefix or --sub/);
+  assertRefusal(await runServer(["revoke", "--prefix", "twin_", ...flags]), /first 12 characters/);
+  await server.stop();
+});
+
 describe("a folder without a database", () => {
   for (const command of ["token", "key"]) {
     test(`${command} makes nothing there unless asked, and says so`, async () => {

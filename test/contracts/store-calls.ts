@@ -41,6 +41,8 @@ export async function callEverything(given: Store): Promise<void> {
   await store.listKeys(owner, slice);
   await store.updateKey(owner, laptop.id, { revokedAt: start });
   await store.findKey(laptop.hash);
+  await store.findKeys({ id: laptop.id });
+  await store.findKeys({ prefix: laptop.prefix });
   await store.updateKey(owner, laptop.id, { lastUsedAt: start });
   const made = claim(owner);
   const { id, twinId } = conversation(owner);

@@ -20,12 +20,24 @@ export function keysContract(open: () => Store): void {
     test("a key is stored unchanged", async () => {
       const record = key(newOwner(), {
         scope: "full_access",
+        requestsPerHour: 7,
         name: "Zoë's 🤖 laptop",
         expiresAt: start + 5,
         createdAt: Date.UTC(2290, 5, 5) + 1,
       });
       assert.equal(await store.createKey(record, 50), "created");
       assert.deepEqual(await store.findKey(record.hash), record);
+    });
+
+    test("a key of any owner is found by its id, and by what it begins with", async () => {
+      const [one, other] = ["one", "other"].map((name) => key(newOwner(), { name, prefix: "twin_operator" }));
+      assert.ok(one && other);
+      for (const record of [one, other]) await store.createKey(record, 50);
+      assert.deepEqual(await store.findKeys({ id: one.id }), [one]);
+      const names = (await store.findKeys({ prefix: "twin_operator" })).map(({ name }) => name);
+      assert.deepEqual(names.sort(), ["one", "other"]);
+      for (const by of [{ id: "key_none" }, { prefix: "twin_operato" }])
+        assert.deepEqual(await store.findKeys(by), []);
     });
 
     test("an owner's keys are listed newest first, by time and then by id", async () => {

@@ -43,6 +43,7 @@ export function key(owner: string, fields: Partial<ApiKeyRecord> = {}): ApiKeyRe
     hash: randomBytes(32).toString("hex"),
     createdAt: start,
     expiresAt: null,
+    requestsPerHour: null,
     lastUsedAt: null,
     revokedAt: null,
     ...fields,

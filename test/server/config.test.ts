@@ -49,6 +49,7 @@ describe("settings", () => {
       metricsPort: undefined,
       readOnlyPerHour: 200,
       fullAccessPerHour: 500,
+      maxPerHour: 1_000_000,
       maxRunningReplies: 500,
       maxMessageCharacters: 131_072,
       maxConversationStreams: 100,
@@ -101,6 +102,7 @@ describe("settings", () => {
       MODEL_BASE_URL: "http://127.0.0.1/v1",
       CORS_ORIGINS: "https://app.example",
       METRICS_PORT: "9464",
+      MAX_PER_HOUR: "5000",
       READ_ONLY_PER_HOUR: "1",
       FULL_ACCESS_PER_HOUR: "1000000",
       MAX_RUNNING_REPLIES: "1",
@@ -367,9 +369,11 @@ describe("the commands key and chat", () => {
       sub: "alice",
       scope: "full_access",
       name: "command line",
+      requestsPerHour: null,
       url: undefined,
     });
-    const args = ["key", "--sub=alice", "--scope=read_only", "--name=laptop", "--url=http://127.0.0.1:1/x/"];
+    const own = ["--name=laptop", "--requests-per-hour=1000"];
+    const args = ["key", "--sub=alice", "--scope=read_only", ...own, "--url=http://127.0.0.1:1/x/"];
     assert.deepEqual(readConfig(args, {}), {
       command: "key",
       settings,
@@ -377,8 +381,12 @@ describe("the commands key and chat", () => {
       sub: "alice",
       scope: "read_only",
       name: "laptop",
+      requestsPerHour: 1_000,
       url: "http://127.0.0.1:1/x",
     });
+    const limit = (text: string) => complaint(["key", "--sub=alice", "--requests-per-hour", text]);
+    for (const text of ["0", "many", "1000001"])
+      assert.match(limit(text), /^--requests-per-hour must be a whole number/);
     assert.match(complaint(["key"]), /^key needs --sub/);
     assert.match(
       complaint(["key", "--sub", "alice", "--scope", "admin"]),

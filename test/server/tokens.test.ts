@@ -48,7 +48,7 @@ describe("tokens of a secret", () => {
   test("have the issuer and the audience of the settings, which are required of them", async () => {
     const strict = settingsOf({ ...secret, JWT_ISSUER: "https://id.example", JWT_AUDIENCE: "twins" });
     const { verifyToken } = await openTokens(strict, noLog);
-    assert.equal(await verifyToken(await makeToken(strict, request)), "alice");
+    assert.deepEqual(await verifyToken(await makeToken(strict, request)), { owner: "alice" });
     const others = await makeToken(settingsOf(secret), request);
     await assert.rejects(async () => verifyToken(others), { code: "invalid_token" });
   });
@@ -58,13 +58,13 @@ test("a claim that the settings require is in this server's tokens, and required
   const secret = { JWT_SECRET: "a secret of at least 32 bytes, for a test" };
   const strict = settingsOf({ ...secret, JWT_REQUIRE: "role=admin" });
   const { verifyToken } = await openTokens(strict, noLog);
-  assert.equal(await verifyToken(await makeToken(strict, request)), "alice");
+  assert.deepEqual(await verifyToken(await makeToken(strict, request)), { owner: "alice" });
   const sign = (roles: unknown) =>
     new SignJWT({ sub: "alice", role: roles })
       .setProtectedHeader({ alg: "HS256" })
       .setExpirationTime("1h")
       .sign(new TextEncoder().encode(secret.JWT_SECRET));
-  assert.equal(await verifyToken(await sign(["user", "admin"])), "alice");
+  assert.deepEqual(await verifyToken(await sign(["user", "admin"])), { owner: "alice" });
   for (const role of [undefined, "user", "administrator", ["user"], { admin: true }]) {
     const refused = verifyToken(await sign(role));
     await assert.rejects(refused, { code: "invalid_token", message: /"role" claim/ });
@@ -98,7 +98,10 @@ describe("public keys", () => {
       const token = new SignJWT({ sub: "alice" })
         .setProtectedHeader({ alg: "ES256" })
         .setExpirationTime("1h");
-      assert.deepEqual([secret, await verifyToken(await token.sign(privateKey))], [undefined, "alice"]);
+      assert.deepEqual(
+        [secret, await verifyToken(await token.sign(privateKey))],
+        [undefined, { owner: "alice" }],
+      );
       await assert.rejects(makeToken(settings, request), /private key/);
     });
   }

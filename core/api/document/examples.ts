@@ -113,6 +113,7 @@ const apiKey = {
   name: "my app",
   scope: "full_access",
   prefix: "twin_7Kq2mXv",
+  requestsPerHour: null,
   createdAt,
   expiresAt: null,
   lastUsedAt: null,
