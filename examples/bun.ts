@@ -1,7 +1,7 @@
-/** On Bun: `bun examples/bun.ts`. */
+/** On Bun: `bun bun.ts`. */
 
 import process from "node:process";
-import { serve } from "../adapters/servers/bun.ts";
+import { serve } from "twin-service/bun";
 import { createTwins } from "./twins.ts";
 
 const server = await serve(createTwins(), { port: Number(process.env.PORT ?? 3000) });

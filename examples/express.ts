@@ -2,7 +2,7 @@
 
 import type { AddressInfo } from "node:net";
 import express from "express";
-import { toNodeHandler } from "../adapters/servers/node/mod.ts";
+import { toNodeHandler } from "twin-service/node";
 import { basePath, createTwins } from "./twins.ts";
 
 const app = express();

@@ -1,8 +1,8 @@
 /** In a Fastify 5 app, as a plugin, so that its content type parser applies only inside it. */
 
 import fastify, { type FastifyInstance } from "fastify";
-import { toNodeHandler } from "../adapters/servers/node/mod.ts";
-import { createMemoryStore, type Store } from "../core/store/mod.ts";
+import { toNodeHandler } from "twin-service/node";
+import { createMemoryStore, type Store } from "twin-service/store";
 import { basePath, createTwins } from "./twins.ts";
 
 /** The host's own store, a wrapper of the one in memory: it counts conversations, as a host might for its pages. */

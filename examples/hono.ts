@@ -6,7 +6,7 @@
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { getCookie } from "hono/cookie";
-import { createMemoryLimiter, type RateLimiter } from "../core/mod.ts";
+import { createMemoryLimiter, type RateLimiter } from "twin-service";
 import { basePath, createTwins } from "./twins.ts";
 
 /** Counts the requests it admits, as a host might for billing. */

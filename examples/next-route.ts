@@ -9,6 +9,7 @@ export const runtime = "nodejs";
 
 export const GET = (request: Request) => twins.fetch(request);
 export const POST = GET;
+export const PUT = GET;
 export const PATCH = GET;
 export const DELETE = GET;
 export const HEAD = GET;

@@ -2,7 +2,7 @@
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { toNodeHandler } from "../adapters/servers/node/mod.ts";
+import { toNodeHandler } from "twin-service/node";
 import { basePath, createTwins } from "./twins.ts";
 
 const twins = toNodeHandler(createTwins());

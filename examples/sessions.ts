@@ -1,11 +1,6 @@
 /**
  * A shop on Express whose visitors have sessions, with a twin in its pages: the service is embedded, serves the widget's
- * script, and knows its users by the shop's cookie. No key, no token, no second server. In a project with `twin-service` and
- * `express` installed, copy this file and run it on Node 22.18 or newer:
- *
- * ```sh
- * node sessions.ts
- * ```
+ * script, and knows its users by the shop's cookie. No key, no token, no second server.
  */
 
 import { randomUUID } from "node:crypto";

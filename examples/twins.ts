@@ -1,6 +1,5 @@
 /**
- * The service that all examples embed, under `/twins-api`. In a project of your own, import from `twin-service`, and
- * the adapters from `twin-service/node` and the like.
+ * The service that the examples embed, under `/twins-api`.
  */
 
 import {
@@ -11,7 +10,7 @@ import {
   type ServiceOptions,
   type TwinEngine,
   type TwinInit,
-} from "../core/mod.ts";
+} from "twin-service";
 
 export const basePath = "/twins-api";
 

@@ -3,15 +3,15 @@
  * API key never leaves it. Needs a service with this origin among its `CORS_ORIGINS`, and a key of it:
  *
  * ```sh
- * CORS_ORIGINS=http://127.0.0.1:3000 npm start
- * TWINS_KEY=twin_… node --import tsx examples/widget.ts
+ * CORS_ORIGINS=http://127.0.0.1:3000 npx twin-service
+ * TWINS_KEY=$(npx twin-service key --sub alice --scope full_access --url http://127.0.0.1:8787) node widget.ts
  * ```
  */
 
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { TwinClient } from "../client/mod.ts";
+import { TwinClient } from "twin-service/client";
 
 const { TWINS_URL: service = "http://127.0.0.1:8787", TWINS_KEY = "", TWIN: twin = "guide" } = process.env;
 const client = new TwinClient({ baseUrl: service, apiKey: TWINS_KEY });

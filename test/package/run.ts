@@ -5,13 +5,23 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { brokenLinks } from "../project/links.ts";
 import { measureCore } from "./core-size.ts";
-import { endOf, listTwins, versionOf } from "./server.ts";
+import { endOf, listTwins, statusOf, versionOf } from "./server.ts";
 
 /** Lists twins over a socket, through nothing but the package's own exports. */
 const program = (name: string, adapter: string) => `
@@ -56,6 +66,7 @@ try {
   checkLinks();
   checkTypes();
   useLibrary();
+  await useExamples();
   useSourcesOnDeno();
   checkDocs();
   await useCommand(packed.version);
@@ -125,6 +136,34 @@ function useLibrary(): void {
     assert.equal(run(folder, command, ...flags, `${adapter}.js`).trim(), "200 []", adapter);
     ok(`the library on ${adapter}`);
   }
+}
+
+/** As a reader does who has copied them into a project. */
+async function useExamples(): Promise<void> {
+  const project = join(folder, "examples");
+  const files = readdirSync("examples").filter((file) => file.endsWith(".ts"));
+  for (const file of files) cpSync(join("examples", file), join(project, file));
+  symlinkSync(join(sources, "examples/node_modules"), join(project, "node_modules"));
+  const types = ["--typeRoots", join(sources, "node_modules/@types"), "--types", "node"];
+  const options = ["--noEmit", "--strict", "--allowImportingTsExtensions", "--skipLibCheck"];
+  const target = ["--target", "es2023", "--module", "nodenext"];
+  run(
+    project,
+    join(sources, "node_modules/.bin/tsc"),
+    "--ignoreConfig",
+    ...options,
+    ...target,
+    ...types,
+    ...files,
+  );
+  const document = "/twins-api/api/v1/openapi.json";
+  for (const name of ["node-http", "express", "fastify", "hono"]) {
+    assert.equal(await statusOf([newerNode, `${name}.ts`], project, document), 200, name);
+  }
+  assert.equal(await statusOf([newerNode, "sessions.ts"], project, "/assistant/widget.js"), 200);
+  assert.equal(await statusOf([deno, "run", "--allow-all", "--no-check", "deno.ts"], project, document), 200);
+  assert.equal(await statusOf([bun, "bun.ts"], project, document), 200);
+  ok(`the ${files.length} examples`);
 }
 
 /** As `jsr:@twin-service/twin-service`, which `links` finds here. */

@@ -9,7 +9,7 @@ import { collectOutput, type Ended, surroundings } from "../support/child-proces
 type Command = readonly string[];
 
 const secret = "a secret of this test, and of nothing else";
-const variables = { ...surroundings, JWT_SECRET: secret, LOG_LEVEL: "warn" };
+const variables = { ...surroundings, JWT_SECRET: secret, LOG_LEVEL: "warn", PORT: "0" };
 
 /** What `--version` prints. */
 export function versionOf([file = "", ...args]: Command, cwd: string): string {
@@ -24,7 +24,7 @@ export async function listTwins(command: Command, cwd: string, flags: Command): 
     env: variables,
     encoding: "utf8",
   });
-  const server = start([...command, "--port", "0", ...flags], cwd);
+  const server = start([...command, ...flags], cwd);
   try {
     const api = `${await Promise.race([server.listening, server.failed])}/api/v1`;
     const { key } = await ask<{ key: string }>(`${api}/auth/api-keys`, token.trim(), '{"name":"a"}');
@@ -36,9 +36,20 @@ export async function listTwins(command: Command, cwd: string, flags: Command): 
   }
 }
 
+/** The status that a program answers with at a path, once it listens. */
+export async function statusOf(command: Command, cwd: string, path: string): Promise<number> {
+  const program = start(command, cwd);
+  try {
+    return (await fetch((await Promise.race([program.listening, program.failed])) + path)).status;
+  } finally {
+    program.stop();
+    await program.ended;
+  }
+}
+
 /** How a server that cannot start ends. */
 export function endOf(command: Command, cwd: string): Promise<Ended> {
-  return start([...command, "--port", "0"], cwd).ended;
+  return start(command, cwd).ended;
 }
 
 function start([file = "", ...args]: Command, cwd: string) {
@@ -46,7 +57,7 @@ function start([file = "", ...args]: Command, cwd: string) {
   const { output, ended } = collectOutput(child);
   const listening = new Promise<string>((resolve) => {
     child.stdout.on("data", () => {
-      const [, url] = /^listening on (\S+)\n/.exec(output.stdout) ?? [];
+      const [, url] = /^listening on (\S+?)\/?\n/.exec(output.stdout) ?? [];
       if (url !== undefined) resolve(url);
     });
   });

@@ -30,7 +30,7 @@ const commands = {
     flags: ["--import", "tsx"],
     names: ["node-http", "express", "fastify", "hono", "next-route", "worker"],
   },
-  deno: { flags: ["run", "--allow-all", "--no-check"], names: ["deno"] },
+  deno: { flags: ["run", "--config", "deno.json", "--allow-all", "--no-check"], names: ["deno"] },
   bun: { flags: [], names: ["bun"] },
 };
 const { flags, names } = commands[runtime];

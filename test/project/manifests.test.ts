@@ -27,13 +27,14 @@ describe("the manifests", () => {
     }
   });
 
-  test("deno.json imports package.json's dependencies and peer dependencies, in the tested versions", () => {
+  test("deno.json imports package.json's dependencies and peer dependencies, in the tested versions, and itself", () => {
     const names = Object.keys({ ...npm.dependencies, ...npm.peerDependencies });
     const imports = names.map((name) => {
       const version = npm.dependencies[name] ?? `^${npm.devDependencies[name]}`;
       return [name, `npm:${name}@${version}`];
     });
-    assert.deepEqual(deno.imports, Object.fromEntries(imports));
+    const own = ["", "/deno"].map((entry) => [`twin-service${entry}`, deno.exports[`.${entry}`]]); // for its example
+    assert.deepEqual(deno.imports, Object.fromEntries([...imports, ...own]));
   });
 
   test("the build has deno.json's entry points", async () => {
