@@ -5,6 +5,7 @@
  */
 
 export type {
+  CredentialRefused,
   FollowedStream,
   Observer,
   RateLimited,

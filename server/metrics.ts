@@ -134,6 +134,12 @@ function createInstruments(registry: Registry) {
       labelNames: ["scope"],
       registers,
     }),
+    refused: new Counter({
+      name: "twin_refused_credentials_total",
+      help: "Requests whose key, client token or JWT was refused with 401, by the reason.",
+      labelNames: ["reason"],
+      registers,
+    }),
     takenOver: new Counter({
       name: "twin_replies_taken_over_total",
       help: "Replies that this process took over from one that stopped renewing its lease.",
@@ -151,7 +157,7 @@ function createInstruments(registry: Registry) {
 
 const knownMethods = new Set(["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"]);
 
-function requestCallbacks({ requests, limited, streams }: Instruments): Observer {
+function requestCallbacks({ requests, limited, refused, streams }: Instruments): Observer {
   return {
     requestEnded({ method, route = "none", status, durationMs }) {
       // A client may send any method: it must not make as many time series.
@@ -159,6 +165,7 @@ function requestCallbacks({ requests, limited, streams }: Instruments): Observer
       requests.observe(labels, durationMs / 1000);
     },
     rateLimited: ({ scope = "none" }) => limited.inc({ scope }),
+    credentialRefused: ({ reason }) => refused.inc({ reason }),
     streamOpened: () => streams.inc(),
     streamClosed: () => streams.dec(),
   };

@@ -22,6 +22,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type {
+  CredentialRefused,
   Observer,
   ReplyBegan,
   ReplyEnded,
@@ -48,8 +49,8 @@ export interface OpenTelemetryOptions {
  *
  * Metrics: `http.server.request.duration`, `gen_ai.client.operation.duration` and
  * `gen_ai.client.operation.time_to_first_chunk` (seconds), `gen_ai.client.token.usage`, `twin.replies.running`,
- * `twin.streams.open`, `twin.replies.taken_over` and `twin.rate_limited`. No attribute names an owner, a key or an end
- * user.
+ * `twin.streams.open`, `twin.replies.taken_over`, `twin.rate_limited` and `twin.refused_credentials`. No attribute names
+ * an owner, a key or an end user.
  *
  * @example
  * ```ts
@@ -76,6 +77,7 @@ function createInstruments(meter: Meter) {
     streamsOpen: meter.createUpDownCounter("twin.streams.open", { unit: "{stream}" }),
     takenOver: meter.createCounter("twin.replies.taken_over", { unit: "{reply}" }),
     rateLimited: meter.createCounter("twin.rate_limited", { unit: "{request}" }),
+    refusedCredentials: meter.createCounter("twin.refused_credentials", { unit: "{request}" }),
   };
 }
 
@@ -183,6 +185,10 @@ class OpenTelemetryObserver implements Observer {
 
   rateLimited({ scope }: { readonly scope: string | undefined }): void {
     this.#instruments.rateLimited.add(1, { "twin.scope": scope ?? "none" });
+  }
+
+  credentialRefused({ reason }: CredentialRefused): void {
+    this.#instruments.refusedCredentials.add(1, { "twin.reason": reason });
   }
 
   traceparentOf(messageId: string): string | undefined {

@@ -22,6 +22,7 @@ export const apiKeyRoutes = [
     path: "/api/v1/auth/api-keys",
     summary: "Create an API key; its secret is shown only once",
     credential: "token",
+    audit: { action: "create_key", object: "id" },
     ownerPolicy: { capacity: 30 },
     body: createApiKeySchema,
     knownMembersOnly: true, // a misspelt expiresInDays would make a key that never ends
@@ -90,6 +91,7 @@ export const apiKeyRoutes = [
     path: "/api/v1/auth/api-keys/{id}",
     summary: "Revoke an API key, immediately and permanently",
     credential: "token",
+    audit: { action: "revoke_key", object: "id" },
     success: { status: 204, description: "The key is revoked." },
     errors: ["api_key_not_found"],
     async handle({ caller: { owner }, params }, { store, keys, clock }) {

@@ -22,6 +22,7 @@ const usualRequestsPerHour = 100;
 export const clientTokenRoutes = [
   route({
     operationId: "createClientToken",
+    audit: { action: "create_client_token", object: "endUser" },
     method: "POST",
     path: "/api/v1/client-tokens",
     summary: "Create a client token, which one end user's browser sends instead of your key",
@@ -62,6 +63,7 @@ export const clientTokenRoutes = [
 
   route({
     operationId: "deleteClientTokens",
+    audit: { action: "end_client_tokens", object: "endUser" },
     method: "DELETE",
     path: "/api/v1/client-tokens",
     summary: "End all client tokens of an end user, immediately",

@@ -49,7 +49,7 @@ export const conversationRoutes = [
         const { twinId, title = null } = body;
         const conversation = newConversation({ id: newId("conv"), owner, twinId, endUser, title }, now);
         const found = await store.createConversation(conversation, claim, reach.clientToken);
-        if (found === "token_ended") throw invalidApiKey();
+        if (found === "token_ended") throw invalidApiKey({ reason: "revoked" });
         if (!found) return located(root, conversation);
         made = found;
       }

@@ -26,6 +26,7 @@ const messagesDeletedAtOnce = 200;
 export const endUserRoutes = [
   route({
     operationId: "exportEndUser",
+    audit: { action: "export_end_user", object: "endUser" },
     method: "GET",
     path: "/api/v1/end-users/{endUser}/export",
     summary: "Export all that is stored about an end user, one JSON object on each line, oldest first",
@@ -50,6 +51,7 @@ export const endUserRoutes = [
 
   route({
     operationId: "eraseEndUser",
+    audit: { action: "erase_end_user", object: "endUser" },
     method: "DELETE",
     path: "/api/v1/end-users/{endUser}",
     summary: "Erase all that is stored about an end user, for ever; running replies are cancelled",

@@ -77,7 +77,7 @@ export async function createConversation(
 ): Promise<string> {
   const named = { id: newId("conv"), owner, twinId, endUser: endUser ?? null, title: null, name };
   const made = await store.createConversation(newConversation(named, clock.now()), claim, clientToken);
-  if (made === "token_ended") throw invalidApiKey();
+  if (made === "token_ended") throw invalidApiKey({ reason: "revoked" });
   return made?.resourceId ?? named.id;
 }
 

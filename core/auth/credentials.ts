@@ -5,7 +5,7 @@
  */
 
 import type { Scope } from "../store/records.ts";
-import { ApiError, challenge } from "../wire/errors.ts";
+import { ApiError, type CredentialProblem, challenge } from "../wire/errors.ts";
 import { type HeaderFields, headerNames, trimBlanks } from "../wire/request.ts";
 import { apiKeys, clientTokens } from "./secrets.ts";
 
@@ -78,8 +78,8 @@ export function missingCredentials(message: string): ApiError {
 }
 
 /** 401: the JWT is not accepted. */
-export function invalidToken(message: string): ApiError {
-  return new ApiError("invalid_token", message);
+export function invalidToken(message: string, reason: CredentialProblem = "malformed"): ApiError {
+  return new ApiError("invalid_token", message, { refusal: { reason } });
 }
 
 /** 403: the credential's scope does not permit this. */

@@ -154,10 +154,10 @@ export function createJwtVerifier(options: JwtVerifierOptions): (token: string) 
     const payload =
       (await verifyWith(await source.find(hint), token, hint.alg)) ??
       (await verifyWith(await source.findNewer(hint), token, hint.alg));
-    if (!payload) throw invalidToken(notSignedForUs);
+    if (!payload) throw invalidToken(notSignedForUs, "signature");
     const [name, value] = requiredClaim ?? [];
     if (name !== undefined && ![payload[name]].flat().includes(value)) {
-      throw invalidToken(`The token's "${name}" claim is missing or not accepted here.`);
+      throw invalidToken(`The token's "${name}" claim is missing or not accepted here.`, "claim");
     }
     const owner = readOwner(payload, Math.floor(clock.now() / 1000));
     const { requests_per_hour: most } = payload;
@@ -212,7 +212,7 @@ function readHint(token: string, algorithms: readonly string[]): KeyHint {
   const { alg, kid, crit } = readHeader(token);
   // Extensions that must be understood, and none is.
   if (crit !== undefined) throw invalidToken('The token has a "crit" header, which is not accepted here.');
-  if (!isString(alg) || !algorithms.includes(alg)) throw invalidToken(notSignedForUs);
+  if (!isString(alg) || !algorithms.includes(alg)) throw invalidToken(notSignedForUs, "signature");
   return { alg, ...(isString(kid) && { kid }) };
 }
 
@@ -226,18 +226,21 @@ function readHeader(token: string): ReturnType<typeof decodeProtectedHeader> {
 
 // The signature is checked before the claims, so only the holder of a genuine token learns what is wrong with it.
 function toApiError(error: errors.JOSEError): ApiError {
-  if (error instanceof errors.JWTExpired) return invalidToken("The token has expired.");
+  if (error instanceof errors.JWTExpired) return invalidToken("The token has expired.", "expired");
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return invalidToken(`The token's "${error.claim}" claim is missing or not accepted here.`);
+    return invalidToken(`The token's "${error.claim}" claim is missing or not accepted here.`, "claim");
   }
-  return invalidToken(notSignedForUs);
+  return invalidToken(notSignedForUs, "signature");
 }
 
 function readOwner({ sub, exp = 0, iat = 0 }: JWTPayload, nowSeconds: number): string {
-  if (exp > maxTime) throw invalidToken('The token\'s "exp" claim is not a date.');
-  if (iat > nowSeconds + toleranceSeconds) throw invalidToken("The token was issued in the future.");
+  if (exp > maxTime) throw invalidToken('The token\'s "exp" claim is not a date.', "claim");
+  if (iat > nowSeconds + toleranceSeconds) throw invalidToken("The token was issued in the future.", "claim");
   if (!isOwnerName(sub)) {
-    throw invalidToken('The token\'s "sub" claim must be a string of 1 to 255 printable characters.');
+    throw invalidToken(
+      'The token\'s "sub" claim must be a string of 1 to 255 printable characters.',
+      "claim",
+    );
   }
   return sub;
 }

@@ -10,7 +10,7 @@ import type { Sha256 } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type ApiKeyRecord, type ClientTokenRecord, isLiveKey } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { ApiError } from "../wire/errors.ts";
+import { ApiError, type CredentialRefusal } from "../wire/errors.ts";
 import { type CredentialFields, readApiKey } from "./credentials.ts";
 import { apiKeys, clientTokens, type SecretKind } from "./secrets.ts";
 
@@ -58,7 +58,9 @@ export class KeyLookup {
     const now = this.#options.clock.now();
     if (secret.startsWith(clientTokens.marker)) {
       const clientToken = await this.#find(this.#tokens, clientTokens, secret, maxAgeMs);
-      if (!clientToken || clientToken.expiresAt <= now) throw invalidApiKey();
+      if (!clientToken) throw invalidApiKey({ reason: "unknown" });
+      const { expiresAt, owner, keyId } = clientToken;
+      if (expiresAt <= now) throw invalidApiKey({ reason: "expired", owner, keyId });
       return { key: requireLive(await this.#keys.find(clientToken.keyHash, maxAgeMs), now), clientToken };
     }
     const key = requireLive(await this.#find(this.#keys, apiKeys, secret, maxAgeMs), now);
@@ -76,17 +78,19 @@ export class KeyLookup {
     this.#tokens.forgetWhere((token) => token.owner === owner && token.endUser === endUser);
   }
 
-  /** A record, synchronously if it is cached. Undefined: there is none. */
+  /** A record, synchronously if it is cached. Undefined: there is none. Throws for a secret that none can have. */
   #find<Found extends object>(
     lookup: CachedLookup<Found>,
     kind: SecretKind,
     secret: string,
     maxAgeMs: number,
   ): Found | undefined | Promise<Found | undefined> {
-    if (secret.length !== kind.length) return undefined; // not worth a digest
+    if (secret.length !== kind.length) throw invalidApiKey({ reason: "malformed" }); // not worth a digest
     const hash = this.#options.sha256(secret);
     const known = lookup.cached(hash, maxAgeMs); // before the checksum, which costs more: what is cached was well-formed
-    return known ?? (kind.isWellFormed(secret) ? lookup.find(hash, maxAgeMs) : undefined);
+    if (known) return known;
+    if (!kind.isWellFormed(secret)) throw invalidApiKey({ reason: "malformed" });
+    return lookup.find(hash, maxAgeMs);
   }
 
   /** Notes in the store that a key was used, at most once a minute. */
@@ -103,15 +107,18 @@ export class KeyLookup {
 }
 
 function requireLive(record: ApiKeyRecord | undefined, now: number): ApiKeyRecord {
-  if (!record || !isLiveKey(record, now)) throw invalidApiKey();
-  return record;
+  if (!record) throw invalidApiKey({ reason: "unknown" });
+  if (isLiveKey(record, now)) return record;
+  const reason = record.revokedAt === null ? "expired" : "revoked";
+  throw invalidApiKey({ reason, owner: record.owner, keyId: record.id });
 }
 
 /** 401: the credential is malformed, unknown, expired or revoked. The client does not learn which. */
-export function invalidApiKey(): ApiError {
+export function invalidApiKey(refusal: CredentialRefusal): ApiError {
   return new ApiError(
     "invalid_api_key",
     "The API key or client token is not valid. Keys begin with twin_; a JWT creates them.",
+    { refusal },
   );
 }
 

@@ -94,6 +94,13 @@ export interface RateLimited {
   readonly scope: string | undefined;
 }
 
+/** A request whose credential was refused with 401. */
+export interface CredentialRefused {
+  readonly requestId: string;
+  /** `signature`: of a JWT; `claim`: one of a JWT's claims; `other`: the host's own reason. */
+  readonly reason: "malformed" | "unknown" | "expired" | "revoked" | "signature" | "claim" | "other";
+}
+
 /**
  * Callbacks, each optional. They are called synchronously, so they must be quick. What one throws is logged, and has no
  * other effect. A callback that is absent costs nothing.
@@ -108,6 +115,7 @@ export interface Observer {
   streamOpened?(event: FollowedStream): void;
   streamClosed?(event: FollowedStream): void;
   rateLimited?(event: RateLimited): void;
+  credentialRefused?(event: CredentialRefused): void;
   /**
    * The W3C trace context that a reply's request to its model carries. Without it, or if it returns undefined, the
    * model gets the one that came with the send.
@@ -125,6 +133,7 @@ const callbacks = [
   "streamOpened",
   "streamClosed",
   "rateLimited",
+  "credentialRefused",
   "traceparentOf",
 ] as const satisfies readonly (keyof Observer)[];
 

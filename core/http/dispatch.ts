@@ -5,6 +5,7 @@
  */
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { isJsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { Observer } from "../base/observe.ts";
 import type { RateLimiter } from "../limits/token-bucket.ts";
@@ -53,6 +54,8 @@ interface Exchange {
   caller?: Caller;
   /** The error that is answered. */
   code?: ErrorCode;
+  /** Where the audit log finds the name of the route's object. */
+  named: readonly unknown[];
 }
 
 /** Finds the routes that a request's target names. */
@@ -100,6 +103,7 @@ export class Dispatcher {
       requestId,
       startedAt: context.clock.now(),
       headers: commonHeaders(requestId),
+      named: [],
     };
     const { method } = request;
     const traceparent = exchange.fields.traceparent ?? undefined;
@@ -110,7 +114,10 @@ export class Dispatcher {
       const error = this.#toError(thrown, requestId);
       exchange.code = error.code;
       // A credential that ended while its request was answered has no bucket to tell of.
-      if (error.status === 401) exchange.headers = commonHeaders(requestId);
+      if (error.status === 401) {
+        exchange.headers = commonHeaders(requestId);
+        this.#auditRefusal(error, exchange);
+      }
       return this.#finish(exchange, errorAnswer(error, requestId, this.#extensionOf(request.url)?.errorBody));
     }
   }
@@ -149,6 +156,7 @@ export class Dispatcher {
     try {
       const { clock } = context;
       const input = await readInput(route, { request, fields, params, search }, { clock, reserve });
+      exchange.named = [input.body, input.query, params];
       if (takesBody(route)) await this.#lookAgain(exchange, route, caller);
       const named: Record<string, string | null> = {};
       for (const [name, header] of Object.entries(route.headers ?? {}))
@@ -156,6 +164,7 @@ export class Dispatcher {
       const call = { ...input, caller: exchange.caller ?? caller, requestId, request, fields, params, rate };
       const recheck = (maxAgeMs: number) => identifyCaller(route, request, fields, maxAgeMs);
       const result = await route.handle({ ...call, headers: named, recheck }, context);
+      exchange.named = [result.data, ...exchange.named];
       return this.#bound(toAnswer(route.success, result), exchange);
     } finally {
       held.release();
@@ -207,10 +216,8 @@ export class Dispatcher {
   }
 
   /** Adds the header fields of every answer, and logs the request. */
-  #finish(
-    { request, fields, requestId, startedAt, headers, route, caller, code }: Exchange,
-    answer: Answer,
-  ): Answer {
+  #finish(exchange: Exchange, answer: Answer): Answer {
+    const { request, fields, requestId, startedAt, headers, route, caller, code } = exchange;
     const { context, corsOrigins, log, observe } = this.#options;
     const { status, body } = answer;
     const { method } = request;
@@ -228,12 +235,52 @@ export class Dispatcher {
       owner: caller?.owner || undefined,
       keyId: caller?.key?.id,
     });
+    if (route?.audit && caller) this.#audit(exchange, route.audit, status);
     if (status === 429) observe.rateLimited?.({ scope: caller?.scope });
     observe.requestEnded?.({ requestId, method, route: route?.path, status, durationMs });
     if (method !== "HEAD" || typeof body !== "string") return { status, headers, body };
     headers["Content-Length"] = String(utf8ToBytes(body).length);
     return { status, headers, body: null };
   }
+
+  /** Who did what to which object, and with which result: kept for the operator, and never with a secret. */
+  #audit(
+    { requestId, caller, code, named }: Exchange,
+    { action, object }: NonNullable<Route["audit"]>,
+    status: number,
+  ): void {
+    this.#options.log("info", "audit", {
+      action,
+      object: nameIn(named, object),
+      result: status < 400 ? "done" : "refused",
+      code,
+      owner: caller?.owner,
+      keyId: caller?.key?.id,
+      requestId,
+    });
+  }
+
+  /** A credential that was refused, and why: the client does not learn it. */
+  #auditRefusal({ code, refusal }: ApiError, { requestId }: Exchange): void {
+    if (code === "missing_credentials") return;
+    const { log, observe } = this.#options;
+    const { reason, owner, keyId } = refusal ?? { reason: "other" };
+    log("info", "audit", {
+      action: "authenticate",
+      result: "refused",
+      reason,
+      code,
+      owner,
+      keyId,
+      requestId,
+    });
+    observe.credentialRefused?.({ requestId, reason });
+  }
+}
+
+/** The first name of an object that is there. */
+function nameIn(records: readonly unknown[], member: string): unknown {
+  return records.map((record) => isJsonObject(record) && record[member]).find((name) => Boolean(name));
 }
 
 /** What a byte of a body counts: it is there as a byte, then as text, then in what is made of that. */

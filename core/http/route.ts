@@ -165,6 +165,11 @@ export interface Route {
   readonly credential: Credential;
   /** The scope that a key needs. */
   readonly scope?: Scope;
+  /**
+   * How the audit log names what it does, such as `create_key`, and the member of the answer, body, query or path that
+   * names the object. Absent: it is not audited.
+   */
+  readonly audit?: { readonly action: string; readonly object: "id" | "endUser" };
   /** Whether it is about all of an owner's end users, and so for none of them. */
   readonly ownersOnly?: true;
   /** Whether a request costs none of its key's tokens. */

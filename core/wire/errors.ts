@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { CredentialRefused } from "../base/observe.ts";
 import type { MessageRecord, ReplyFailure } from "../store/records.ts";
 
 const statusByCode = {
@@ -69,6 +70,16 @@ const retryAfterByCode: Readonly<Partial<Record<ErrorCode, string>>> = {
   shutting_down: "1",
 };
 
+/** What is wrong with a credential that is refused. */
+export type CredentialProblem = CredentialRefused["reason"];
+
+/** Why a credential was refused, and whose it is, as far as that is known. Clients do not learn it. */
+export interface CredentialRefusal {
+  readonly reason: CredentialProblem;
+  readonly owner?: string | undefined;
+  readonly keyId?: string | undefined;
+}
+
 /** What an {@link ApiError} contains besides its code and message. */
 export interface ApiErrorOptions {
   /** Facts for programs, such as `{ fields: [{ path, message }] }`. Sent to the client unchanged. */
@@ -78,6 +89,8 @@ export interface ApiErrorOptions {
    * Values are Latin-1 without control characters (RFC 9110 section 5.5).
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Why a credential was refused, never sent: for the audit log and metrics. */
+  readonly refusal?: CredentialRefusal | undefined;
   /** What went wrong underneath, never sent. From status 500 on, an error is logged by itself only if it has a cause. */
   readonly cause?: unknown | undefined;
 }
@@ -91,6 +104,7 @@ export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  readonly refusal: CredentialRefusal | undefined;
 
   /** @throws {TypeError} for what cannot be sent: an unknown code, details that are no JSON, an invalid header field. */
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
@@ -101,6 +115,7 @@ export class ApiError extends Error {
     JSON.stringify(options.details); // throws for what it cannot represent
     this.code = code;
     this.details = options.details;
+    this.refusal = options.refusal;
     const headers = requireSendable(options.headers ?? {});
     const usual: readonly [name: string, value: string | undefined] =
       statusByCode[code] === 503

@@ -111,8 +111,10 @@ describe("metrics", () => {
     metrics.observe.streamOpened?.(stream);
     metrics.observe.streamClosed?.(stream);
     metrics.observe.rateLimited?.({ scope: "read_only" });
+    metrics.observe.credentialRefused?.({ requestId: "req_1", reason: "expired" });
     const url = await serve(metrics);
     await assertSamples(url, "twin_streams_open 1");
+    await assertSamples(url, 'twin_refused_credentials_total{reason="expired"} 1');
     await assertSamples(url, 'twin_rate_limited_total{scope="read_only"} 1');
   });
 
