@@ -346,9 +346,14 @@ export const healthSchema = record({ status: { type: "string", enum: ["ok"] } })
 export const createConversationSchema = {
   type: "object",
   properties: {
-    twinId: { ...text, maxLength: 255 },
+    twinId: { ...text, maxLength: 255, description: "The twin to talk to." },
     endUser: { ...endUser, description: "Your own id of the person who talks." },
-    title: { ...text, type: ["string", "null"], maxLength: 200 },
+    title: {
+      ...text,
+      type: ["string", "null"],
+      maxLength: 200,
+      description: "What lists call it. Null: nothing.",
+    },
   },
   required: ["twinId"],
 } as const satisfies InputSchema;
@@ -367,7 +372,7 @@ export const updateConversationSchema = {
 export const sendMessageSchema = {
   type: "object",
   properties: {
-    content: { ...text, maxLength: 32_000 },
+    content: { ...text, maxLength: 32_000, description: "What the person says." },
     after: {
       ...reference,
       type: ["string", "null"],
@@ -381,8 +386,8 @@ export const sendMessageSchema = {
 export const rateMessageSchema = {
   type: "object",
   properties: {
-    rating: { type: "string", enum: ["up", "down"] },
-    comment: { ...text, type: ["string", "null"], maxLength: 1000, description: "Null: none." },
+    rating: { type: "string", enum: ["up", "down"], description: "What the person thinks of the reply." },
+    comment: { ...text, type: ["string", "null"], maxLength: 1000, description: "Why. Null: no comment." },
   },
   required: ["rating"],
 } as const satisfies InputSchema;
@@ -390,8 +395,8 @@ export const rateMessageSchema = {
 export const createApiKeySchema = {
   type: "object",
   properties: {
-    name: { ...text, maxLength: 100 },
-    scope: { ...scope, default: "read_only" },
+    name: { ...text, maxLength: 100, description: "What tells it from your other keys." },
+    scope: { ...scope, default: "read_only", description: "What the key may do." },
     expiresInDays: {
       type: ["integer", "null"],
       minimum: 1,
@@ -420,8 +425,14 @@ export const createClientTokenSchema = {
       minItems: 1,
       description: "The twins that the token may use, at most 50. Null: all that you may use.",
     },
-    scope: { ...scope, default: "full_access" },
-    expiresInSeconds: { type: "integer", minimum: 60, maximum: 3600, default: 600 },
+    scope: { ...scope, default: "full_access", description: "What the token may do." },
+    expiresInSeconds: {
+      type: "integer",
+      minimum: 60,
+      maximum: 3600,
+      default: 600,
+      description: "How long the token is valid.",
+    },
     requestsPerHour: {
       type: "integer",
       minimum: 1,
@@ -459,8 +470,8 @@ export const writeMemorySchema = {
 export const pageQuerySchema = {
   type: "object",
   properties: {
-    page: { type: "integer", minimum: 1, maximum: 999_999_999, default: 1 },
-    limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+    page: { type: "integer", minimum: 1, maximum: 999_999_999, default: 1, description: "Which page." },
+    limit: { type: "integer", minimum: 1, maximum: 100, default: 20, description: "Items on a page." },
   },
 } as const satisfies InputSchema;
 
@@ -487,10 +498,15 @@ export const usageQuerySchema = {
   type: "object",
   properties: {
     ...pageQuerySchema.properties,
-    limit: { type: "integer", minimum: 1, maximum: 100, default: 100 },
+    limit: { ...pageQuerySchema.properties.limit, default: 100 },
     from: { ...day, description: "The first day, YYYY-MM-DD in UTC. Default: 29 days before the last." },
     to: { ...day, description: "The last day. Default: today." },
-    groupBy: { type: "string", enum: ["day", "twin", "endUser"], default: "day" },
+    groupBy: {
+      type: "string",
+      enum: ["day", "twin", "endUser"],
+      default: "day",
+      description: "What replies are summed by.",
+    },
   },
 } as const satisfies InputSchema;
 
@@ -503,7 +519,10 @@ const reviewQuery = {
 
 export const feedbackQuerySchema = {
   type: "object",
-  properties: { ...reviewQuery, rating: { type: "string", enum: ["up", "down"] } },
+  properties: {
+    ...reviewQuery,
+    rating: { type: "string", enum: ["up", "down"], description: "Only with this rating. Default: both." },
+  },
 } as const satisfies InputSchema;
 
 export const unansweredQuerySchema = {
@@ -515,7 +534,12 @@ export const messagesQuerySchema = {
   type: "object",
   properties: {
     ...pageQuerySchema.properties,
-    order: { type: "string", enum: ["asc", "desc"], default: "asc" },
+    order: {
+      type: "string",
+      enum: ["asc", "desc"],
+      default: "asc",
+      description: "Oldest first, or (desc) newest first.",
+    },
     after: {
       ...text,
       description: "Start after the message with this id, in the given order.",

@@ -54,6 +54,10 @@ async function read(basePath = ""): Promise<OpenApiDocument> {
   return (await response.json()) as OpenApiDocument;
 }
 
+interface Described {
+  readonly description?: string;
+}
+
 const document = await read();
 const { paths, components } = document;
 const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
@@ -125,6 +129,23 @@ describe("the OpenAPI document", () => {
       assert.equal(ajv.validate(schema ?? false, " "), false, name);
       assert.equal(ajv.validate(schema ?? false, "a"), true, name);
     }
+  });
+
+  test("each parameter, and each member of a body, says what it means", () => {
+    const bodies = operations.flatMap(({ requestBody }) => {
+      const { $ref = "" } = (requestBody?.content["application/json"]?.schema ?? {}) as { $ref?: string };
+      return requestBody ? [components.schemas[$ref.slice("#/components/schemas/".length)]] : [];
+    });
+    const members = (bodies as { properties: Record<string, Described> }[]).flatMap(({ properties }) =>
+      Object.values(properties),
+    );
+    const described: readonly Described[] = [
+      ...members,
+      ...operations.flatMap(({ parameters }) => parameters),
+    ];
+    assert.ok(members.length > 15 && described.length > 80);
+    for (const each of described)
+      assert.match(each.description ?? "", /^(?!Default).+\.$/, JSON.stringify(each));
   });
 
   test("no schema has the name of a JavaScript global", () => {
@@ -223,7 +244,8 @@ describe("the OpenAPI document", () => {
   test("a typed client may leave out a body member that has a default", () => {
     const { properties } = components.schemas.CreateApiKey as { properties: Record<string, unknown> };
     const scopes = ["read_only", "full_access"];
-    assert.deepEqual(properties.scope, { type: "string", enum: scopes, description: "Default: read_only." });
+    const description = "What the key may do. Default: read_only.";
+    assert.deepEqual(properties.scope, { type: "string", enum: scopes, description });
   });
 
   test("a nullable enum or object is an anyOf with null, which client generators understand", () => {

@@ -23,9 +23,16 @@ export interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly parameters: readonly { readonly name: string; readonly in: string; readonly schema: object }[];
+  readonly parameters: readonly DocumentedParameter[];
   readonly requestBody?: { readonly content: DocumentedContent };
   readonly responses: Readonly<Record<string, DocumentedResponse>>;
+}
+
+interface DocumentedParameter {
+  readonly name: string;
+  readonly in: string;
+  readonly description?: string;
+  readonly schema: object;
 }
 
 interface DocumentedResponse {

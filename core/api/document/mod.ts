@@ -18,17 +18,24 @@ import {
   createConversationSchema,
   createdApiKeySchema,
   endUserPattern,
+  erasedSchema,
   failureSchema,
+  feedbackSchema,
+  memorySchema,
   messageSchema,
   paginationSchema,
+  ratedReplySchema,
+  rateMessageSchema,
   record,
   type Schema,
   sendMessageSchema,
   textPattern,
   twinSchema,
+  unansweredQuestionSchema,
   updateConversationSchema,
   usageSchema,
   usageSumSchema,
+  writeMemorySchema,
 } from "../../wire/schemas.ts";
 import { conversationEventExamples, errorExample, eventExamples, exampleOf } from "./examples.ts";
 import { errorHeaders, responseHeaders, successHeaders } from "./headers.ts";
@@ -40,12 +47,19 @@ const components: Readonly<Record<string, Schema>> = {
   ApiKey: apiKeySchema,
   ClientToken: clientTokenSchema,
   CreatedApiKey: createdApiKeySchema,
+  Feedback: feedbackSchema,
+  RatedReply: ratedReplySchema,
+  UnansweredQuestion: unansweredQuestionSchema,
+  Memory: memorySchema,
+  Erasure: erasedSchema,
   Usage: usageSchema,
   UsageSum: usageSumSchema,
   Pagination: paginationSchema,
   CreateConversation: createConversationSchema,
   UpdateConversation: updateConversationSchema,
   SendMessage: sendMessageSchema,
+  RateMessage: rateMessageSchema,
+  WriteMemory: writeMemorySchema,
   CreateApiKey: createApiKeySchema,
   CreateClientToken: createClientTokenSchema,
 };
@@ -203,7 +217,7 @@ function forClients(schema: Schema): Schema {
     name,
     {
       ...simplePattern(rest),
-      ...(value !== undefined && { description: `Default: ${value}.` }),
+      ...(value !== undefined && { description: `${rest.description} Default: ${value}.` }),
     },
   ]);
   return { ...schema, properties: Object.fromEntries(members) };
@@ -240,10 +254,19 @@ function operation(route: Route): Record<string, unknown> {
   };
 }
 
+/** What ids in paths name, by the segment before them. */
+const named: Readonly<Record<string, string>> = {
+  twins: "The twin's id.",
+  memory: "The twin's id.",
+  conversations: "The conversation's id.",
+  messages: "The message's id.",
+  "api-keys": "The key's id.",
+};
+
 function pathParameters(route: Route): unknown[] {
-  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-  return names.map((name = "") => {
-    const { description, ...schema } = route.params?.properties[name] ?? { type: "string" as const };
+  return [...route.path.matchAll(/([\w-]+)\/\{(\w+)\}/g)].map(([, before = "", name = ""]) => {
+    const anId = { type: "string" as const, description: named[before] };
+    const { description, ...schema } = route.params?.properties[name] ?? anId;
     return { name, in: "path", required: true, description, schema: simplePattern(schema) };
   });
 }
