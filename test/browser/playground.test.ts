@@ -228,8 +228,12 @@ describe("the pages", { skip: chromium?.skip ?? "there is no Chromium" }, () => 
     await list.getByRole("button", { name: "Send" }).click();
     await list.locator("pre", { hasText: '"name": "Echo"' }).waitFor();
     assert.match(await list.locator(".try pre").innerText(), /^200\n/);
+    const codes = await page.locator("#errors td code").allInnerTexts();
+    assert.ok(codes.includes("conversation_busy"));
+    assert.equal(new Set(codes).size, codes.length, "each error is there once");
     await page.getByLabel("Search endpoints").fill("client token");
     assert.equal(await list.isVisible(), false);
+    assert.equal(await page.locator("#contents h2", { hasText: /^twins$/i }).isVisible(), false);
     assert.equal(await page.locator("#createClientToken").isVisible(), true);
   });
 

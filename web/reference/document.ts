@@ -33,7 +33,13 @@ export interface Parameter {
   readonly schema?: SchemaNode;
 }
 
-type Content = Readonly<Record<string, { readonly schema?: SchemaNode; readonly example?: unknown }>>;
+interface Media {
+  readonly schema?: SchemaNode;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly value: { readonly error?: { message: string } } }>>;
+}
+
+type Content = Readonly<Record<string, Media>>;
 
 export interface Operation {
   readonly operationId: string;

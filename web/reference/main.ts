@@ -141,22 +141,28 @@ function otherDoors(): HTMLElement {
   );
 }
 
-/** What requests are refused with, once for all endpoints. */
+/** What requests are refused with, once for all endpoints: each code, with a message that it may have. */
 function refusals({ paths }: ApiDocument): HTMLElement {
-  const all = new Map<string, Set<string>>();
+  const messages = new Map<string, Map<string, string>>();
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
-    for (const [status, { description = "" }] of Object.entries(operation.responses)) {
-      if (status >= "4") all.set(status, (all.get(status) ?? new Set()).add(description));
+    for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+      const { examples = {} } = content["application/json"] ?? {};
+      const codes = messages.get(status) ?? new Map<string, string>();
+      for (const [code, { value }] of Object.entries(examples)) codes.set(code, value.error?.message ?? "");
+      if (status >= "4") messages.set(status, codes);
     }
   }
-  const rows = [...all]
+  const rows = [...messages]
     .sort()
-    .map(([status, descriptions]) =>
-      h(
-        "tr",
-        { id: `status-${status}` },
-        h("th", { scope: "row" }, status),
-        h("td", {}, [...descriptions].join(" ")),
+    .flatMap(([status, codes]) =>
+      [...codes].map(([code, message], at) =>
+        h(
+          "tr",
+          at === 0 ? { id: `status-${status}` } : {},
+          h("th", { scope: "row" }, status),
+          h("td", {}, h("code", {}, code)),
+          h("td", {}, message),
+        ),
       ),
     );
   return h(
@@ -172,7 +178,7 @@ function refusals({ paths }: ApiDocument): HTMLElement {
         { tabindex: "0" },
         h("code", {}, '{"error": {"code": "…", "message": "…", "details": {…}, "requestId": "req_…"}}'),
       ),
-      table("By status", rows),
+      table("By status, with an example of a message", rows),
     ),
   );
 }
@@ -188,6 +194,7 @@ function search(): HTMLElement {
       const link = contents.querySelector<HTMLElement>(`a[href="#${article.id}"]`)?.parentElement;
       if (link) link.hidden = article.hidden;
     }
+    scrollTo({ top: 0 });
   });
   return h("p", { class: "search" }, field);
 }
