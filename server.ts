@@ -39,6 +39,7 @@ import { createParts, type Parts } from "./server/lifecycle.ts";
 import { openLog, openQuietLog } from "./server/log.ts";
 import type { Metrics } from "./server/metrics.ts";
 import { isLoopback, pagesOf } from "./server/playground/pages.ts";
+import { createSignIn } from "./server/playground/sign-in.ts";
 import {
   exitOnStrayErrors,
   loadEnvironmentFile,
@@ -246,7 +247,9 @@ async function run(settings: Settings): Promise<void> {
   const { shutdownGraceMs: graceMs, shutdownDelayMs: delayMs } = settings;
   const ready = service.ready().catch(blameDatabase(settings));
   await parts.open("replies", ready, () => service.close({ graceMs }));
-  const server = await parts.open("server", listen(service, settings), async (running) => {
+  const signIn = createSignIn(settings, secret);
+  const served = signIn?.beside(service) ?? service;
+  const server = await parts.open("server", listen(served, settings), async (running) => {
     service.drain();
     await pause(delayMs);
     await running.close({ graceMs });
@@ -256,7 +259,7 @@ async function run(settings: Settings): Promise<void> {
     backups = answerBackupRequests(settings.database.path, storage.backup, log);
   process.stdout.write(`listening on ${server.url}\n`);
   if (process.stderr.isTTY)
-    process.stderr.write(await firstSteps({ settings, secret, twins, url: server.url }));
+    process.stderr.write(await firstSteps({ settings, secret, twins, signIn, url: server.url }));
   logNewFile(storage, log);
   warnOfSamples(settings, twinsDir, log);
   logStart(settings, twinsDir, log);

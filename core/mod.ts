@@ -4,7 +4,7 @@
  * @module
  */
 
-export type { OperationId, ServedPage } from "./api/routes.ts";
+export type { OperationId, PageSource, ServedPage } from "./api/routes.ts";
 export type { AuthenticateUser, HostUser } from "./auth/host-users.ts";
 export {
   createJwtVerifier,

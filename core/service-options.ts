@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ServedPage } from "./api/routes.ts";
+import type { PageSource } from "./api/routes.ts";
 import { type AuthenticateUser, capacityRange } from "./auth/host-users.ts";
 import type { VerifyToken } from "./auth/jwt.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
@@ -161,10 +161,13 @@ const table = {
   basePath: usual<string>(basePathRule, () => ""),
   /** Origins whose pages may call the API, such as `https://app.example.com`. Default: none. */
   corsOrigins: usual<readonly string[]>(originsRule, () => []),
-  /** Pages that are served beside the API, by their paths below the base path, such as `/`. Default: none. */
-  pages: usual<Readonly<Record<string, ServedPage>>>(
+  /**
+   * Pages that are served beside the API, by their paths below the base path, such as `/`, or functions that choose one by a
+   * request's header fields. Default: none.
+   */
+  pages: usual<Readonly<Record<string, PageSource>>>(
     {
-      expected: "an object of pages, each with content and headers, by paths",
+      expected: "an object of pages, each with content and headers or a function, by paths",
       accepts: arePages,
     },
     () => ({}),
@@ -279,7 +282,9 @@ function arePages(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
   return Object.entries(value).every(
     ([path, page]) =>
-      path.startsWith("/") && isJsonObject(page) && isString(page.content) && isJsonObject(page.headers),
+      path.startsWith("/") &&
+      (typeof page === "function" ||
+        (isJsonObject(page) && isString(page.content) && isJsonObject(page.headers))),
   );
 }
 

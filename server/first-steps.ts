@@ -5,7 +5,7 @@
  */
 
 import type { TwinSource } from "../core/twins/twins.ts";
-import { playgroundLink } from "./playground/pages.ts";
+import type { PlaygroundSignIn } from "./playground/sign-in.ts";
 import { posixShell } from "./process.ts";
 import type { Settings } from "./settings.ts";
 import { signFor, tokenCommand } from "./tokens.ts";
@@ -21,16 +21,18 @@ export interface FirstStepsOptions {
   /** The secret that this process signs JWTs with, if there is one. */
   readonly secret: string | undefined;
   readonly twins: TwinSource;
+  /** The way into the playground. Undefined: there is none. */
+  readonly signIn: PlaygroundSignIn | undefined;
   /** Where it listens. */
   readonly url: string;
 }
 
 /** A link to the playground, or three lines for a POSIX shell. */
 export async function firstSteps(options: FirstStepsOptions): Promise<string> {
-  const link = await playgroundLink(options.settings, options);
-  return link === undefined
+  const { signIn, url } = options;
+  return signIn === undefined
     ? stepsInShell(options)
-    : `\nOpen this in a browser within ten minutes to talk to a twin:\n\n${link}\n\n`;
+    : `\nOpen this in a browser within ten minutes to talk to a twin (it works once):\n\n${signIn.link(url)}\n\n`;
 }
 
 /** Get a token, create a key, send a message. Empty if there is no twin to talk to. */

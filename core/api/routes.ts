@@ -5,6 +5,8 @@
  */
 
 import { type Route, route } from "../http/route.ts";
+import { ApiError } from "../wire/errors.ts";
+import type { RequestHeaders } from "../wire/request.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { clientTokenRoutes } from "./client-tokens.ts";
 import { conversationRoutes } from "./conversations.ts";
@@ -42,9 +44,12 @@ export interface ServedPage {
   readonly data?: object;
 }
 
+/** A page, or what chooses it by a request's header fields. Undefined: there is none for this request. */
+export type PageSource = ServedPage | ((headers: RequestHeaders) => ServedPage | undefined);
+
 /** The routes of pages, by their paths. */
-export function pageRoutes(pages: Readonly<Record<string, ServedPage>>): Route[] {
-  return Object.entries(pages).map(([path, { content, headers, data }]) =>
+export function pageRoutes(pages: Readonly<Record<string, PageSource>>): Route[] {
+  return Object.entries(pages).map(([path, source]) =>
     route({
       operationId: `page ${path}`,
       method: "GET",
@@ -53,7 +58,10 @@ export function pageRoutes(pages: Readonly<Record<string, ServedPage>>): Route[]
       credential: "none",
       headers: { accept: "Accept", known: "If-None-Match" },
       success: { status: 200, description: "The page." },
-      async handle({ headers: { accept, known } }) {
+      async handle({ request, headers: { accept, known } }) {
+        const page = typeof source === "function" ? source(request.headers) : source;
+        if (!page) throw new ApiError("not_found", "There is nothing at this path.");
+        const { content, headers, data } = page;
         if (headers.ETag !== undefined && known?.includes(headers.ETag)) return { status: 304, headers };
         if (data === undefined) return { document: content, headers };
         const vary = { Vary: "Accept" };

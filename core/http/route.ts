@@ -87,7 +87,7 @@ export interface CallerReach extends Reach {
 export interface Call<Query = unknown, Body = unknown> {
   readonly caller: Caller;
   readonly requestId: string;
-  readonly request: Pick<IncomingRequest, "signal">;
+  readonly request: Pick<IncomingRequest, "signal" | "headers">;
   readonly fields: HeaderFields;
   /** The further header fields that the route names. */
   readonly headers: Readonly<Record<string, string | null>>;

@@ -5,20 +5,25 @@
  */
 
 import { hash } from "node:crypto";
-import type { ServedPage } from "../../core/api/routes.ts";
+import type { PageSource, ServedPage } from "../../core/api/routes.ts";
+import type { RequestHeaders } from "../../core/wire/request.ts";
 import packageInfo from "../../package.json" with { type: "json" };
 import { playground } from "../../web/built/playground.ts";
 import { reference } from "../../web/built/reference.ts";
 import { widgetPages } from "../../web/built/widget.ts";
 import type { Settings } from "../settings.ts";
-import { signFor } from "../tokens.ts";
 
 /** The pages of a server, by their paths. The widget's script is for the pages of others, and always there. */
-export function pagesOf(settings: Settings): Readonly<Record<string, ServedPage>> {
-  const ownPages = showsPages(settings)
-    ? { "/": kept(playground), "/docs": kept(reference) }
-    : { "/": kept(frontPage(settings)) };
-  return { ...ownPages, ...widgetPages };
+export function pagesOf(settings: Settings): Readonly<Record<string, PageSource>> {
+  const front = kept(frontPage(settings));
+  if (!showsPages(settings)) return { "/": front, ...widgetPages };
+  const [home, docs] = [kept(playground), kept(reference)];
+  if (settings.playground === "on") return { "/": home, "/docs": docs, ...widgetPages };
+  return {
+    "/": (headers) => (isLocal(headers) ? home : front),
+    "/docs": (headers) => (isLocal(headers) ? docs : undefined),
+    ...widgetPages,
+  };
 }
 
 /** A page that browsers keep for five minutes, and then ask whether it has changed. */
@@ -59,7 +64,7 @@ function frontPage({ basePath }: Settings): ServedPage {
 }
 
 /** Without a word about it, pages are only for the machine that the server runs on. */
-function showsPages({ playground, host }: Settings): boolean {
+export function showsPages({ playground, host }: Settings): boolean {
   return playground === undefined ? isLoopback(host) : playground === "on";
 }
 
@@ -68,21 +73,19 @@ export function isLoopback(host: string): boolean {
   return /^(localhost|::1|127(\.\d{1,3}){3})$/i.test(host);
 }
 
-/** The owner of what is said in a playground that was opened by the server's link. */
-const playgroundOwner = "playground";
-
-/** How long the link can be used, in seconds. */
-const linkSeconds = 600;
-
-/**
- * The address of the playground, signed in. Undefined if there is none, if others could reach it, or if this process has
- * no secret of its own to sign with.
- */
-export async function playgroundLink(
-  settings: Settings,
-  { secret, url }: { readonly secret: string | undefined; readonly url: string },
-): Promise<string | undefined> {
-  if (secret === undefined || !showsPages(settings) || !isLoopback(settings.host)) return undefined;
-  const token = await signFor(settings, secret, { sub: playgroundOwner, expiresInSeconds: linkSeconds });
-  return `${url}${settings.basePath}/#token=${token}`;
+/** Whether a request comes from a browser on this machine, and not through a proxy, which others can reach. */
+export function isLocal(headers: RequestHeaders): boolean {
+  const [, host = ""] =
+    /^(?:\[(.+)\]|([^:]+))(?::\d+)?$/.exec(headers.get("host") ?? "")?.filter(Boolean) ?? [];
+  return isLoopback(host) && forwardingFields.every((name) => headers.get(name) === null);
 }
+
+/** What proxies add. */
+const forwardingFields = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+];

@@ -3,8 +3,10 @@
  */
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
+import { startServerInTerminal } from "../server/process.ts";
 import { assertAccessible, assertFitsScreens, openPage, type WatchedPage } from "./browsers.ts";
 import { lastingText, openPlayground, type Playground, replyOn, say, send, someText } from "./playground.ts";
 import { sharedBrowsers } from "./shared-browsers.ts";
@@ -22,15 +24,43 @@ for (const { name, skip, start } of sharedBrowsers) {
     /** A page with the playground, signed in. */
     async function open(): Promise<WatchedPage> {
       const page = await openPage(browser);
-      await page.goto(await server.link());
+      await server.open(page);
       await page.locator("#twins button").waitFor();
       return page;
     }
 
-    test("signs in by the link, whose token leaves the address", async () => {
-      await using page = await open();
-      assert.doesNotMatch(page.url(), /token/);
-      assert.match(await page.innerText("#account"), /^twin_\S+… · \d+ of 500 requests left$/);
+    test("signs in by the server's link, which works once and survives a reload", {
+      skip: spawnSync("script", ["--version"]).status !== 0 && "needs script",
+    }, async () => {
+      const flags = ["--database", "memory:", "--twins", "twins"];
+      const terminal = await startServerInTerminal(flags, /^http\S+#code=\S+\n/m);
+      const [link = ""] = /^http\S+#code=\S+$/m.exec(terminal.shown) ?? [];
+      try {
+        await using page = await openPage(browser);
+        await page.goto(link);
+        const signedIn = async () => {
+          await page.locator("#twins button").first().waitFor();
+          assert.match(await page.innerText("#account"), /^twin_\S+… · \d+ of 500 requests left$/);
+        };
+        await signedIn();
+        assert.doesNotMatch(page.url(), /code|token/);
+        await page.reload();
+        await signedIn();
+        await using other = await openPage(browser, {}, /status of 401/);
+        await other.goto(link);
+        await other.locator("#signin-reason", { hasText: "This link was used already" }).waitFor();
+      } finally {
+        await terminal.stop();
+      }
+    });
+
+    test("signs nobody in by a credential in the address, as anyone could have made such a link", async () => {
+      for (const credential of [await server.token(), await server.key()]) {
+        await using page = await openPage(browser);
+        await page.goto(`${server.url}/#token=${credential}`);
+        await page.locator("#signin-form").waitFor();
+        assert.equal(await page.locator("#twins button").count(), 0);
+      }
     });
 
     test("holds a conversation without obstacles, and shows each event with its offset", async () => {
@@ -183,7 +213,7 @@ for (const { name, skip, start } of sharedBrowsers) {
       await page.goto(`${server.url}/`);
       await page.locator("#signin-form").waitFor();
       await assertAccessible(page);
-      await page.fill("#credential", (await server.link()).split("=")[1] ?? "");
+      await page.fill("#credential", await server.token());
       await page.click("#signin-form button");
       await page.locator("#twins button").waitFor();
     });
@@ -204,7 +234,7 @@ describe("the pages", { skip: chromium?.skip ?? "there is no Chromium" }, () => 
   for (const colorScheme of ["light", "dark"] as const) {
     test(`have no obstacles in ${colorScheme} colors, and fit screens from 360 pixels on`, async () => {
       await using page = await openPage(browser, { colorScheme });
-      await page.goto(await server.link());
+      await server.open(page);
       await page.locator("#twins button").waitFor();
       await send(page, `${someText} ${"x".repeat(300)}`);
       await replyOn(page);

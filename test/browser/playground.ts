@@ -41,8 +41,10 @@ function words(length: number): string {
 /** A server with a twin that repeats what it is told. */
 export interface Playground extends AsyncDisposable {
   readonly url: string;
-  /** The link that opens the playground, signed in. */
-  link(): Promise<string>;
+  /** Opens the playground, signed in as after a reload: the token is in the history entry. */
+  open(page: Page): Promise<void>;
+  /** A JWT of the same owner. */
+  token(): Promise<string>;
   /** The secret of a new key, of the same owner. */
   key(): Promise<string>;
   /** All messages of the conversation that a page shows. */
@@ -62,7 +64,12 @@ export async function openPlayground(variables: Variables = {}): Promise<Playgro
   return {
     url: server.url,
     key,
-    link: async () => `${server.url}/#token=${await token()}`,
+    token,
+    async open(page) {
+      await page.goto(server.url);
+      await page.evaluate((token) => history.replaceState({ token }, ""), await token());
+      await page.reload();
+    },
     async stored(page) {
       const client = new TwinClient({ baseUrl: server.url, apiKey: await key() });
       const [, id = ""] = /#conversation=(\w+)/.exec(page.url()) ?? [];

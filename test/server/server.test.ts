@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
+import { get, type IncomingMessage } from "node:http";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -22,6 +23,14 @@ const scratch = await createScratch();
 /** These members of a log line. */
 function only(line: Record<string, unknown>, ...names: string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(line).filter(([name]) => names.includes(name)));
+}
+
+/** What a client gets that sends any header fields, `Host` too. */
+async function ask(url: string, headers: Record<string, string>) {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(url, { headers }, resolve).on("error", reject);
+  });
+  return { status: answer.statusCode, body: await text(answer) };
 }
 
 describe("the server", () => {
@@ -273,20 +282,61 @@ describe("the server", () => {
     });
   }
 
-  test("in a terminal, it shows a link that opens the playground, signed in, then the settings that differ", {
+  test("in a terminal, it shows a link that signs in to the playground once, then the settings that differ", {
     skip: spawnSync("script", ["--version"]).status !== 0 && "needs script",
   }, async () => {
     const { folder } = await scratch();
     const args = ["--twins", join(folder, "twins"), "--database", "memory:", "--base-path", "/chat"];
-    const server = await startServerInTerminal(args, /^http\S+#token=\S+\n[\s\S]*\bstarted .*settings=.*\n/m);
+    const server = await startServerInTerminal(args, /^http\S+#code=\S+\n[\s\S]*\bstarted .*settings=.*\n/m);
     const names = server.shown.match(/(?<=settings=.*")[A-Z_]+(?=":)/g);
     assert.deepEqual(names, ["PORT", "TWINS_DIR", "BASE_PATH"], "what differs from the defaults");
-    const [, page = "", token = ""] = /^(http\S+)#token=(\S+)$/m.exec(server.shown) ?? [];
+    const [, page = "", code = ""] = /^(http\S+)#code=(\S+)$/m.exec(server.shown) ?? [];
     assert.match(page, /\/chat\/$/);
     assert.match(await (await fetch(page)).text(), /^<!doctype html>/);
-    const created = await call(`${page}api/v1/auth/api-keys`, "POST", token, { name: "mine" });
+    const signIn = (code: string) => call(`${page}sign-in`, "POST", code);
+    const wrong = await signIn(code.replace(/.$/, (last) => (last === "A" ? "B" : "A")));
+    const { data } = (await (await signIn(code)).json()) as { data: { token: string } };
+    const again = await signIn(code);
+    const created = await call(`${page}api/v1/auth/api-keys`, "POST", data.token, { name: "mine" });
     assert.equal(await server.stop(), 0);
-    assert.equal(created.status, 201);
+    assert.deepEqual([wrong.status, again.status, created.status], [401, 401, 201]);
+  });
+
+  test("its pages are for browsers on its machine, and not for who comes through a proxy, unless it says so", async () => {
+    const { flags } = await scratch();
+    const pages = async (url: string, headers: Record<string, string>) => {
+      const asked = ["/", "/docs"].map((path) => ask(`${url}${path}`, { Accept: "text/html", ...headers }));
+      return (await Promise.all(asked)).map(({ status, body }) => [
+        status,
+        body.includes("The playground is off"),
+      ]);
+    };
+    const [shown, hidden] = [
+      [
+        [200, false],
+        [200, false],
+      ],
+      [
+        [200, true],
+        [404, false],
+      ],
+    ];
+    const foreign = [
+      { Host: "twins.example.com" },
+      { "X-Forwarded-For": "203.0.113.7" },
+      { Forwarded: "for=203.0.113.7" },
+      { Via: "1.1 proxy" },
+    ];
+    const server = await startServer(flags);
+    const { port } = new URL(server.url);
+    for (const Host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, "localhost"])
+      assert.deepEqual(await pages(server.url, { Host }), shown, Host);
+    for (const headers of foreign)
+      assert.deepEqual(await pages(server.url, headers), hidden, JSON.stringify(headers));
+    await server.stop();
+    const open = await startServer([...flags, "--playground", "on"]);
+    for (const headers of foreign) assert.deepEqual(await pages(open.url, headers), shown);
+    await open.stop();
   });
 
   test("it runs where generating code from strings is forbidden", {

@@ -284,6 +284,14 @@ buttons.resume.addEventListener("click", () => view?.resume());
 buttons.cancel.addEventListener("click", () => void attempt(async () => view?.cancel()));
 byId("clear", HTMLButtonElement).addEventListener("click", () => wire.clear());
 
-const token = tokenOfPage();
-if (token === undefined) askToSignIn("");
-else void enter(token);
+async function start(): Promise<void> {
+  try {
+    const token = await tokenOfPage();
+    if (token === undefined) askToSignIn("");
+    else await enter(token);
+  } catch (error) {
+    askToSignIn(reasonOf(error));
+  }
+}
+
+void start();

@@ -17,15 +17,20 @@ export interface Session {
 }
 
 /**
- * The token in the link that opened the page. It moves from the address to the history entry, where a reload finds it and
- * no one sees it.
+ * The token of whoever opened the page by the server's link: its code, which works once, is exchanged for it. The token is
+ * in the history entry, where a reload finds it and no one sees it. A credential in the address is never used: anyone could
+ * have made such a link. Undefined: the page was opened otherwise.
  */
-export function tokenOfPage(): string | undefined {
+export async function tokenOfPage(): Promise<string | undefined> {
   const fragment = new URLSearchParams(location.hash.slice(1));
-  const token = fragment.get("token");
-  if (token !== null) {
-    fragment.delete("token");
-    history.replaceState({ token }, "", fragment.size > 0 ? `#${fragment}` : location.pathname);
+  const code = fragment.get("code");
+  if (code !== null) {
+    history.replaceState(null, "", location.pathname);
+    const headers = { Authorization: `Bearer ${code}` };
+    const answer = await fetch(`${baseUrl}/sign-in`, { method: "POST", headers });
+    const { data, error } = await answer.json();
+    if (!answer.ok) throw new Error(error.message);
+    history.replaceState({ token: data.token }, "", location.pathname);
   }
   return history.state?.token;
 }

@@ -1,0 +1,89 @@
+/**
+ * The link that opens the playground, signed in: with a code that this process made, and that works once.
+ *
+ * @module
+ */
+
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { systemClock } from "../../core/base/clock.ts";
+import type { Service } from "../../core/service.ts";
+import { ApiError } from "../../core/wire/errors.ts";
+import type { Answer, IncomingRequest } from "../../core/wire/request.ts";
+import type { Settings } from "../settings.ts";
+import { signFor } from "../tokens.ts";
+import { isLocal, isLoopback, showsPages } from "./pages.ts";
+
+/** The owner of what is said in a playground that was opened by the server's link. */
+const playgroundOwner = "playground";
+
+/** How long the link, and the token that its code is exchanged for, can be used, in seconds. */
+const linkSeconds = 600;
+
+/** Signs the playground's page in. */
+export interface PlaygroundSignIn {
+  /** The address of the playground with a new code. The one before does not work any more. */
+  link(url: string): string;
+  /** The same service, beside `POST /sign-in`: a code as the Bearer token gets a JWT of ten minutes. */
+  beside(service: Service): Service;
+}
+
+/**
+ * Creates the way in. Undefined if there is no playground, if others could reach it, or if this process has no secret of
+ * its own to sign with.
+ */
+export function createSignIn(
+  settings: Settings,
+  secret: string | undefined,
+  clock = systemClock,
+): PlaygroundSignIn | undefined {
+  if (secret === undefined || !showsPages(settings) || !isLoopback(settings.host)) return undefined;
+  const path = `${settings.basePath}/sign-in`;
+  let code = { digest: "", until: 0 };
+
+  async function signIn(request: IncomingRequest, refuse: Service["refuse"]): Promise<Answer> {
+    const [, given = ""] = /^Bearer ([\w-]{1,100})$/.exec(request.headers.get("authorization") ?? "") ?? [];
+    const isRight = isEqual(digestOf(given), code.digest) && clock.now() < code.until;
+    if (!isRight || !isLocal(request.headers)) return refuse(invalidCode());
+    code = { digest: "", until: 0 };
+    const token = await signFor(settings, secret ?? "", {
+      sub: playgroundOwner,
+      expiresInSeconds: linkSeconds,
+    });
+    const headers = { "Content-Type": "application/json", "Cache-Control": "no-store" };
+    return { status: 200, headers, body: JSON.stringify({ data: { token } }) };
+  }
+
+  return {
+    link(url) {
+      const text = randomBytes(32).toString("base64url");
+      code = { digest: digestOf(text), until: clock.now() + linkSeconds * 1000 };
+      return `${url}${settings.basePath}/#code=${text}`;
+    },
+    beside: (service) => ({
+      ...service,
+      answer: (request) =>
+        request.method === "POST" && pathOf(request.url) === path
+          ? signIn(request, service.refuse)
+          : service.answer(request),
+    }),
+  };
+}
+
+function invalidCode(): ApiError {
+  return new ApiError(
+    "invalid_token",
+    "This link was used already, or is too old: start the server again, or sign in with a key or JWT.",
+  );
+}
+
+function digestOf(text: string): string {
+  return hash("sha256", text);
+}
+
+function isEqual(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+}
+
+function pathOf(url: string): string {
+  return url.replace(/^https?:\/\/[^/]*/i, "").replace(/[?#].*$/, "");
+}
