@@ -45,6 +45,7 @@ const service = createService({
 const page = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
 <title>A shop</title>
 <link rel="icon" href="data:,">
 <script type="module" src="${basePath}${widgetPath}"></script>

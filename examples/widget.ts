@@ -19,6 +19,7 @@ const client = new TwinClient({ baseUrl: service, apiKey: TWINS_KEY });
 const page = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
 <title>An app</title>
 <link rel="icon" href="data:,">
 <script type="module" src="${service}/widget.js"></script>
