@@ -95,8 +95,8 @@ const stringOrNull = { type: ["string", "null"] } as const;
 const scope = { type: "string", enum: scopes } as const;
 
 /** A value or null. Generators of typed clients miss a null among the types of an object or the values of an enum. */
-function orNull<const Value extends Schema>(value: Value) {
-  return { anyOf: [value, { type: "null" }] } as const;
+function orNull<const Value extends Schema>(value: Value, description: string) {
+  return { anyOf: [value, { type: "null" }], description } as const;
 }
 
 /** An object with all properties required. */
@@ -113,7 +113,7 @@ export const twinSchema = record({
   name: { type: "string" },
   description: stringOrNull,
   avatarUrl: stringOrNull,
-  greeting: stringOrNull,
+  greeting: { ...stringOrNull, description: "What it says before the first question." },
   tags: { type: "array", items: { type: "string" } },
   createdAt: time,
   updatedAt: time,
@@ -134,7 +134,7 @@ export const conversationSchema = record({
     type: ["string", "null"],
     description: "The end of the current path. Null: no message yet.",
   },
-  lastMessageAt: timeOrNull,
+  lastMessageAt: { ...timeOrNull, description: "Null: no message yet." },
   createdAt: time,
   updatedAt: time,
 });
@@ -156,16 +156,16 @@ export const messageSchema = record({
   id,
   conversationId: id,
   role: { type: "string", enum: ["user", "assistant"] },
-  content: { type: "string" },
+  content: { type: "string", description: "Of a reply in Markdown, as far as it is stored." },
   status: {
     type: "string",
     enum: ["in_progress", "completed", "cancelled", "failed"],
     description: "Changes once, from in_progress to one of the others.",
   },
-  finishReason: orNull({
-    type: "string",
-    enum: ["stop", "length", "content_filter", "cancelled", "error"],
-  }),
+  finishReason: orNull(
+    { type: "string", enum: ["stop", "length", "content_filter", "cancelled", "error"] },
+    "Why the reply has ended. Null: it has not, or the message is a question.",
+  ),
   after: {
     type: ["string", "null"],
     description:
@@ -183,16 +183,19 @@ export const messageSchema = record({
         description: "Those of the input that the model had in its cache. Null: it does not say.",
       },
     }),
+    "The tokens that the reply took. Null: they were not counted.",
   ),
-  error: orNull(failureSchema),
-  sources: orNull({
-    type: "array",
-    items: record({
-      heading: { type: "string" },
-      score: { type: "number", description: "How well it fits the question, from 0 to 1." },
-    }),
-    description: "The sections of the twin's knowledge that a reply was made of.",
-  }),
+  error: orNull(failureSchema, "Why the reply failed. Null: it did not."),
+  sources: orNull(
+    {
+      type: "array",
+      items: record({
+        heading: { type: "string" },
+        score: { type: "number", description: "How well it fits the question, from 0 to 1." },
+      }),
+    },
+    "The sections of the twin's knowledge that a reply was made of. Empty: none fitted. Null: its engine names none.",
+  ),
   twinRevision: {
     type: ["string", "null"],
     description: "What the twin was when it replied: 16 hexadecimal digits that change with its content.",
@@ -202,9 +205,9 @@ export const messageSchema = record({
     minimum: 1,
     description: "One more for each process that took the reply over from another one.",
   },
-  feedback: orNull(feedbackSchema),
+  feedback: orNull(feedbackSchema, "What the person thinks of the reply. Null: nothing was said."),
   createdAt: time,
-  completedAt: timeOrNull,
+  completedAt: { ...timeOrNull, description: "Null: it has not ended." },
 });
 
 export const ratedReplySchema = record({
@@ -239,9 +242,9 @@ export const apiKeySchema = record({
     description: "The size of its bucket. Null: that of its scope.",
   },
   createdAt: time,
-  expiresAt: timeOrNull,
-  lastUsedAt: timeOrNull,
-  revokedAt: timeOrNull,
+  expiresAt: { ...timeOrNull, description: "Null: never." },
+  lastUsedAt: { ...timeOrNull, description: "Null: never." },
+  revokedAt: { ...timeOrNull, description: "Null: it was not." },
 });
 
 export const createdApiKeySchema = record({
