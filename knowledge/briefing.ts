@@ -13,6 +13,7 @@ import {
   type KnowledgeIndexOptions,
   longestQuestion,
 } from "./search/index.ts";
+import type { Near } from "./search/meaning.ts";
 import { readPersona } from "./text/sections.ts";
 
 /** A section that something comes from. */
@@ -83,7 +84,7 @@ export function createBriefings(options: KnowledgeIndexOptions = {}): (turn: Tur
       return { instructions: withMemory(wholeText(twin), turn), findings: null, sources: null };
     }
     const index = await indexOf(twin);
-    const found = search(index, turn);
+    const found = search(index, turn, await index.nearest(turn.content));
     const instructions = withMemory(readPersona(twin.name, twin.instructions).trim(), turn);
     return { instructions, findings: tellFindings(found, index.topics), sources: found.map(toSource) };
   };
@@ -127,9 +128,9 @@ function wholeText({ instructions, documents }: Twin): string {
 }
 
 /** What fits the question; where that is little, as for "and how much?", what fits the last questions together, too. */
-function search(index: KnowledgeIndex, { content, history }: Turn): FoundSection[] {
+function search(index: KnowledgeIndex, { content, history }: Turn, nearest: readonly Near[]): FoundSection[] {
   const earlier = history.filter(({ role }) => role === "user").slice(-lookBack);
-  const own = index.search(content);
+  const own = index.search(content, { nearest });
   if (earlier.length === 0 || (own[0]?.score ?? 0) >= 0.8) return own;
   const longest = longestQuestion / (earlier.length + 1) - 1;
   const questions = [...earlier.map((message) => message.content), content].map((text) =>

@@ -7,7 +7,8 @@
 import { systemClock } from "../core/base/clock.ts";
 import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "../core/twins/engine.ts";
 import { cacheIndexes, type KnowledgeSource, toSource } from "./briefing.ts";
-import type { KnowledgeIndex } from "./search/index.ts";
+import { type KnowledgeIndex, type KnowledgeIndexOptions, scoreOf } from "./search/index.ts";
+import type { Near } from "./search/meaning.ts";
 import { type Finding, namesOf, type Question } from "./search/ranking.ts";
 import { wordsOf } from "./search/terms.ts";
 import { pointsBack, recognizeSmallTalk, refersBack, withoutSmallTalk } from "./small-talk.ts";
@@ -61,13 +62,17 @@ const mostQuestions = 5;
  * const twins = createTwinList([{ id: "ada", name: "Ada", engine: "knowledge", instructions }]);
  * ```
  */
-export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
-  const { clock = systemClock } = options;
-  const indexOf = cacheIndexes({ clock });
+export function createKnowledgeEngine(
+  options: PacingOptions & Pick<KnowledgeIndexOptions, "embed"> = {},
+): TwinEngine {
+  const { clock = systemClock, embed } = options;
+  const indexOf = cacheIndexes({ clock, embed });
   return {
     continues: "exact",
     async reply(turn, output) {
-      const { text, sources } = answer(turn, await indexOf(turn.twin));
+      const index = await indexOf(turn.twin);
+      const nearest = await index.nearest(turn.content);
+      const { text, sources } = answer({ ...turn, nearest }, index);
       if (sources) output.progress({ stage: "sources", sources: sources.map(toSource) });
       await writeWords(text, turn, output, options);
       return { finishReason: "stop", usage: null };
@@ -75,8 +80,13 @@ export function createKnowledgeEngine(options: PacingOptions = {}): TwinEngine {
   };
 }
 
+/** A turn, and the sections whose meaning is nearest to its question, if that was looked for. */
+interface Asked extends Turn {
+  readonly nearest?: readonly Near[];
+}
+
 /** Answers a message: small talk, one question, or several. */
-function answer(turn: Turn, index: KnowledgeIndex): Answer {
+function answer(turn: Asked, index: KnowledgeIndex): Answer {
   const asked = index.asked(turn.content);
   if (asked) return tell([certain(asked)], turn, index);
   if (!calledIn(turn, index)?.alone) {
@@ -88,7 +98,7 @@ function answer(turn: Turn, index: KnowledgeIndex): Answer {
   const questions = questionsIn(content, index);
   if (questions.length < 2) return answerQuestion({ ...turn, content }, index);
   const answers = questions.map((question) => {
-    const { text, sources } = answerQuestion({ ...turn, content: question, history: [] }, index);
+    const { text, sources } = answerQuestion({ ...turn, content: question, history: [], nearest: [] }, index);
     return {
       question,
       sources: sources ?? [],
@@ -114,10 +124,10 @@ function questionsIn(content: string, index: KnowledgeIndex): string[] {
   return questions.slice(0, mostQuestions);
 }
 
-function answerQuestion(turn: Turn, index: KnowledgeIndex): Answer {
+function answerQuestion(turn: Asked, index: KnowledgeIndex): Answer {
   const asked = index.asked(turn.content);
   if (asked) return tell([certain(asked)], turn, index);
-  const found = search(turn, index);
+  const found = byMeaning(search(turn, index), turn, index);
   if (!found) return dontKnow(turn, index);
   const { findings, sure } = found;
   const [first, ...others] = findings;
@@ -172,6 +182,26 @@ function quoteCalled(called: Passage, { content }: Turn, index: KnowledgeIndex, 
   const passage = best?.passage ?? called;
   const own = findings.find((finding) => finding.passage === passage) ?? certain(passage);
   return { findings: [own, ...findings.filter((finding) => !isIts(finding))], sure: true };
+}
+
+/** How much a section must mean what the question does, to be offered. */
+const enoughLikeness = 0.3;
+
+/** What the question's meaning finds where its words are not certain, or find nothing. It is never certain. */
+function byMeaning(
+  found: Found | undefined,
+  { nearest = [] }: Asked,
+  index: KnowledgeIndex,
+): Found | undefined {
+  const [near] = nearest;
+  if (found?.sure || !near || near.likeness < enoughLikeness) return found;
+  const passage = index.passageOf(near.section);
+  if (!passage) return found;
+  const findings = found?.findings ?? [];
+  const others = findings.filter((finding) => finding.passage.section !== near.section);
+  const known = findings.find((finding) => finding.passage.section === near.section);
+  const first = known ?? { passage, score: scoreOf(near), words: new Set<string>(), coverage: 0 };
+  return { findings: [first, ...others], sure: false };
 }
 
 /** What answers a question, and whether that is certain. Undefined: nothing does. */

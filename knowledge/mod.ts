@@ -14,6 +14,7 @@ export {
   type KnowledgeIndexOptions,
   type SearchOptions,
 } from "./search/index.ts";
+export type { Embed, Near } from "./search/meaning.ts";
 export { readHtml } from "./text/html.ts";
 export { occasions, readDocument, readInstructions, type TwinText } from "./text/sections.ts";
 export type { KnowledgeWarning } from "./text/source.ts";

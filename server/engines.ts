@@ -4,11 +4,12 @@
  * @module
  */
 
-import { createOpenAIEngine } from "../adapters/openai-models/mod.ts";
+import { createEmbeddings, createOpenAIEngine, type Embed } from "../adapters/openai-models/mod.ts";
 import { probeModel } from "../adapters/openai-models/probe.ts";
 import type { Log } from "../core/base/log.ts";
 import { createEchoEngine, type TwinEngine } from "../core/twins/engine.ts";
 import type { ToolSource } from "../core/twins/tools.ts";
+import { createEmbeddingFiles, embeddingsFolder } from "./embedding-files.ts";
 import { runtime } from "./process.ts";
 import { nameOf, type Settings } from "./settings.ts";
 
@@ -18,9 +19,10 @@ export type Engines = Readonly<Record<string, TwinEngine>>;
 /** Creates the engines: those that need no network always, `openai`, which may use tools, if a model's address is set. */
 export async function createEngines(settings: Settings, log: Log, tools?: ToolSource): Promise<Engines> {
   const { modelBaseUrl, modelApiKey, modelName, continueReplies } = settings;
-  const offline = { knowledge: loadKnowledgeEngine(), echo: createEchoEngine() };
+  const embed = modelBaseUrl === undefined ? undefined : embeddingsOf(settings, modelBaseUrl, log);
+  const offline = { knowledge: loadKnowledgeEngine(embed), echo: createEchoEngine() };
   if (modelBaseUrl === undefined) {
-    const idle = (["modelApiKey", "modelName", "mcpServers"] as const).filter(
+    const idle = (["modelApiKey", "modelName", "modelEmbeddings", "mcpServers"] as const).filter(
       (name) => settings[name] !== undefined,
     );
     const names = idle.map(nameOf).join(" and ");
@@ -42,19 +44,34 @@ export async function createEngines(settings: Settings, log: Log, tools?: ToolSo
     model: modelName,
     continueReplies,
     tools,
+    embed,
     transport,
     log,
   });
   return { ...offline, openai };
 }
 
+/** What makes vectors of texts, kept beside the database. Undefined: no model for it is set. */
+function embeddingsOf(
+  { modelEmbeddings: model, modelApiKey: apiKey, database }: Settings,
+  baseUrl: string,
+  log: Log,
+): Embed | undefined {
+  if (model === undefined) return undefined;
+  const cache =
+    database.kind === "memory" ? undefined : createEmbeddingFiles(embeddingsFolder(database), log);
+  return createEmbeddings({ baseUrl, apiKey, model, cache, log });
+}
+
 /** The knowledge engine, loaded at its first question: a start does not wait for it. */
-function loadKnowledgeEngine(): TwinEngine {
+function loadKnowledgeEngine(embed: Embed | undefined): TwinEngine {
   let loaded: Promise<TwinEngine> | undefined;
   return {
     continues: "exact",
     async reply(turn, output) {
-      loaded ??= import("../knowledge/mod.ts").then(({ createKnowledgeEngine }) => createKnowledgeEngine());
+      loaded ??= import("../knowledge/mod.ts").then(({ createKnowledgeEngine }) =>
+        createKnowledgeEngine({ embed }),
+      );
       return (await loaded).reply(turn, output);
     },
   };

@@ -170,6 +170,11 @@ export const settings = {
     about: "model for twins that do not name one",
     ...trimmedText,
   }),
+  modelEmbeddings: setting({
+    variable: "MODEL_EMBEDDINGS",
+    about: "model of that address that finds sections by their meaning, too: see docs/twins.md",
+    ...trimmedText,
+  }),
   continueReplies: setting({
     variable: "CONTINUE_REPLIES",
     fallback: "never",

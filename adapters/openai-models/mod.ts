@@ -20,7 +20,7 @@ import {
 import type { Usage } from "../../core/store/records.ts";
 import type { EngineResult, ReplyOutput, Turn, TwinEngine } from "../../core/twins/engine.ts";
 import type { Tool, ToolSource } from "../../core/twins/tools.ts";
-import type { createBriefings } from "../../knowledge/mod.ts";
+import type { createBriefings, Embed } from "../../knowledge/mod.ts";
 import { createAskModel, type ModelServer } from "./asking.ts";
 import { Deadlines } from "./attempt.ts";
 import type { Completion } from "./chunk.ts";
@@ -28,8 +28,10 @@ import { type ContinuationMode, continuationModes } from "./continuation.ts";
 import { type ModelQuestion, requireBaseUrl } from "./request.ts";
 import { createToolbox, type OfferedTools } from "./tools.ts";
 
+export type { Embed } from "../../knowledge/mod.ts";
 export type { ModelServer } from "./asking.ts";
 export type { ContinuationMode } from "./continuation.ts";
+export { createEmbeddings, type EmbeddingCache, type EmbeddingsOptions } from "./embeddings.ts";
 export type { ModelHeaders, ModelListener, ModelRequest, ModelTransport } from "./transport.ts";
 
 /** Options of {@link createOpenAIEngine}. */
@@ -41,6 +43,8 @@ export interface OpenAIOptions extends ModelServer {
    * Default: none.
    */
   readonly tools?: readonly Tool[] | ToolSource | undefined;
+  /** Finds sections by their meaning, too: see {@link createEmbeddings}. Default: by words alone. */
+  readonly embed?: Embed | undefined;
   /**
    * How the model is asked to go on with a reply whose process has died: `prefix` (DeepSeek, Mistral),
    * `continue_final_message` (vLLM), or `prompt`, for any model. Default `never`: such a reply ends as interrupted, unless it
@@ -61,6 +65,7 @@ const rules: RulesFor<OpenAIOptions> = {
       "a list of tools, each with a name, a description, an inputSchema and a function run, or an object that lists them",
     accepts: areTools,
   }),
+  embed: optional(functionThat("makes vectors of texts")),
   transport: optional(functionThat("sends requests")),
   continueReplies: optional({
     expected: `one of ${continuationModes.join(", ")}`,
@@ -115,13 +120,14 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
     clock = systemClock,
     log = consoleLog,
     tools = [],
+    embed,
   } = options;
   const address = requireBaseUrl(options.baseUrl);
   const ask = createAskModel(options);
   let briefings: Promise<ReturnType<typeof createBriefings>> | undefined;
   // Loaded at the first reply: what reads and searches texts is twenty times as large as all else here.
   const brief = async (turn: Turn) => {
-    briefings ??= import("../../knowledge/mod.ts").then((module) => module.createBriefings({ clock }));
+    briefings ??= import("../../knowledge/mod.ts").then((module) => module.createBriefings({ clock, embed }));
     return (await briefings)(turn);
   };
   const offer = createToolbox({ clock, log });

@@ -10,6 +10,7 @@ import { guessLanguage, type Language, languageOf } from "../languages/mod.ts";
 import { fullText, type Passage, toPassages } from "../text/passages.ts";
 import { readDocument, readInstructions, type Section, type Voice } from "../text/sections.ts";
 import type { KnowledgeWarning } from "../text/source.ts";
+import { type Embed, fuse, Meanings, type Near } from "./meaning.ts";
 import { type Called, Names } from "./names.ts";
 import { type Postings, PostingsBuilder } from "./postings.ts";
 import { type Features, type Finding, namesOf, type Question, Ranking } from "./ranking.ts";
@@ -32,10 +33,14 @@ export interface SearchOptions {
   readonly sections?: number | undefined;
   /** The maximum length of all their texts and headings, in UTF-16 code units. Default 12,000. */
   readonly characters?: number | undefined;
+  /** What {@link KnowledgeIndex.nearest} found for the question: both rankings are fused. Default: nothing. */
+  readonly nearest?: readonly Near[] | undefined;
 }
 
 /** Options of {@link createKnowledgeIndex}. */
 export interface KnowledgeIndexOptions {
+  /** Finds sections by their meaning, too, such as `createEmbeddings` of `twin-service/openai`. Default: by words alone. */
+  readonly embed?: Embed | undefined;
   /** A long text is indexed in portions, with a pause of this clock between them. Default: the system's clock. */
   readonly clock?: Clock | undefined;
 }
@@ -63,6 +68,7 @@ export class KnowledgeIndex {
   readonly #sections: readonly Section[];
   readonly #ranking: Ranking;
   readonly #names: Names;
+  readonly #meanings: Meanings | undefined;
 
   /** @internal Use {@link createKnowledgeIndex}. */
   constructor(
@@ -71,6 +77,7 @@ export class KnowledgeIndex {
     language: Language,
     passages: readonly Passage[],
     postings: Postings,
+    meanings: Meanings | undefined,
   ) {
     this.language = language;
     this.voice = read.voice;
@@ -80,17 +87,37 @@ export class KnowledgeIndex {
     this.#sections = read.sections;
     this.#ranking = new Ranking(passages, postings, language, name);
     this.#names = new Names(passages, language);
+    this.#meanings = meanings;
+  }
+
+  /** The sections whose meaning is nearest to a question's, best first. Empty without `embed`, or while that is away. */
+  async nearest(question: string): Promise<readonly Near[]> {
+    return (await this.#meanings?.nearest(withoutMiddle(question))) ?? [];
+  }
+
+  /** The passage that stands for a section. */
+  passageOf(section: number): Passage | undefined {
+    return this.passages.find((passage) => passage.section === section);
   }
 
   /** The sections that fit a question best, best first: what a model should know to answer it. */
-  search(question: string, { sections = 8, characters = 12_000 }: SearchOptions = {}): FoundSection[] {
+  search(
+    question: string,
+    { sections = 8, characters = 12_000, nearest = [] }: SearchOptions = {},
+  ): FoundSection[] {
     const found: FoundSection[] = [];
-    const seen = new Set<number>();
     let left = characters;
     const findings = this.find(this.read(question));
-    for (const { passage, score } of findings) {
-      if (found.length === sections || seen.has(passage.section)) continue;
-      seen.add(passage.section);
+    const byWords = [...new Set(findings.map(({ passage }) => passage.section))];
+    for (const section of fuse(
+      byWords,
+      nearest.map((near) => near.section),
+    )) {
+      if (found.length === sections) break;
+      const best = findings.find(({ passage }) => passage.section === section);
+      const passage = best?.passage ?? this.passageOf(section);
+      if (!passage) continue;
+      const score = best?.score ?? scoreOf(nearest.find((near) => near.section === section));
       const { heading, parents } = passage;
       const text = this.#textOf(passage.section, findings);
       const length = text.length + [...parents, heading].join().length;
@@ -160,6 +187,11 @@ export class KnowledgeIndex {
   }
 }
 
+/** How probable it is that a section answers a question that only its meaning fits: never certain. */
+export function scoreOf(near: Near | undefined): number {
+  return Math.min(0.5, Math.max(0, near?.likeness ?? 0));
+}
+
 interface ReadTwin {
   readonly sections: readonly Section[];
   readonly voice: Voice;
@@ -179,7 +211,7 @@ interface ReadTwin {
  */
 export async function createKnowledgeIndex(
   twin: IndexedTwin,
-  { clock = systemClock }: KnowledgeIndexOptions = {},
+  { clock = systemClock, embed }: KnowledgeIndexOptions = {},
 ): Promise<KnowledgeIndex> {
   const read = await readTwin(twin, clock);
   const language = twin.language ? languageOf(twin.language) : guessLanguage(textOf(twin));
@@ -198,7 +230,11 @@ export async function createKnowledgeIndex(
     length = 0;
     await sleep(clock, 0);
   }
-  return new KnowledgeIndex(twin.name, read, language, passages, builder.build());
+  const texts = read.sections.map((section) =>
+    [[...section.parents, section.heading].join(" › "), fullText({ ...section, children: [] })].join("\n"),
+  );
+  const meanings = embed && new Meanings(embed, texts, clock);
+  return new KnowledgeIndex(twin.name, read, language, passages, builder.build(), meanings);
 }
 
 async function readTwin(

@@ -43,6 +43,7 @@ describe("settings", () => {
       modelBaseUrl: undefined,
       modelApiKey: undefined,
       modelName: undefined,
+      modelEmbeddings: undefined,
       continueReplies: "never",
       mcpServers: undefined,
       corsOrigins: [],

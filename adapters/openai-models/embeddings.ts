@@ -1,0 +1,169 @@
+/**
+ * Vectors of texts, from the embeddings endpoint of a model's server: OpenAI, Ollama, vLLM, Text Embeddings Inference …
+ *
+ * @module
+ */
+
+import { type Clock, systemClock } from "../../core/base/clock.ts";
+import { sha256 } from "../../core/base/ids.ts";
+import { isJsonObject } from "../../core/base/json.ts";
+import { consoleLog, type Log } from "../../core/base/log.ts";
+import {
+  clockRule,
+  functionThat,
+  logRule,
+  objectWith,
+  optional,
+  type RulesFor,
+  requireOptions,
+  textRule,
+} from "../../core/base/rules.ts";
+import type { Embed } from "../../knowledge/mod.ts";
+import { authorization, requireBaseUrl } from "./request.ts";
+
+/** Keeps vectors of twins' texts, never of questions, so that a text is sent once. What fails is treated as if nothing were kept. */
+export interface EmbeddingCache {
+  /** The vector that was kept under a digest. */
+  load(digest: string): Promise<Float32Array | undefined>;
+  save(digest: string, vector: Float32Array): Promise<void>;
+}
+
+/** Options of {@link createEmbeddings}. */
+export interface EmbeddingsOptions {
+  /** The API's address up to and including its version, as for `createOpenAIEngine`. */
+  readonly baseUrl: string;
+  /** Sent as a bearer token. Default: none is sent. */
+  readonly apiKey?: string | undefined;
+  /** The model that makes the vectors, such as `text-embedding-3-small` or `nomic-embed-text`. */
+  readonly model: string;
+  /** Default: vectors are kept in memory, with the twin that they belong to. */
+  readonly cache?: EmbeddingCache | undefined;
+  /** Default: the runtime's `fetch`. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  readonly clock?: Clock | undefined;
+  /** Receives one warning for an outage. Default: the console. */
+  readonly log?: Log | undefined;
+}
+
+const rules: RulesFor<EmbeddingsOptions> = {
+  baseUrl: textRule,
+  apiKey: optional(textRule),
+  model: textRule,
+  cache: optional(objectWith("a cache of vectors", "load", "save")),
+  fetch: optional(functionThat("fetches an address")),
+  clock: optional(clockRule),
+  log: optional(logRule),
+};
+
+/** How long a request may take, in milliseconds: people wait for a question; a batch of sections takes a small machine a while. */
+const requestMs = { question: 2_000, sections: 60_000 } as const;
+/** How long a server that failed is left alone, in milliseconds. */
+const pauseMs = 15_000;
+
+/**
+ * Creates what makes vectors of texts (`POST {baseUrl}/embeddings`), for `createOpenAIEngine` and `createKnowledgeEngine`. A
+ * server that is away is asked again 15 seconds later; meanwhile, words alone decide.
+ *
+ * @example
+ * ```ts
+ * import { createEmbeddings, createOpenAIEngine } from "twin-service/openai";
+ *
+ * const server = { baseUrl: "http://127.0.0.1:11434/v1" };
+ * const embed = createEmbeddings({ ...server, model: "nomic-embed-text" });
+ * const openai = createOpenAIEngine({ ...server, model: "llama3.2", embed });
+ * ```
+ *
+ * @throws {TypeError} if the address, the key or another option can't be used or is unknown.
+ */
+export function createEmbeddings(options: EmbeddingsOptions): Embed {
+  requireOptions("createEmbeddings", options, rules);
+  const { model, cache, clock = systemClock, log = consoleLog } = options;
+  const url = `${requireBaseUrl(options.baseUrl)}/embeddings`;
+  const headers = {
+    accept: "application/json",
+    "content-type": "application/json",
+    ...authorization(options.apiKey),
+  };
+  let awayUntil = Number.NEGATIVE_INFINITY;
+  let warned = false;
+
+  async function ask(texts: readonly string[], limitMs: number): Promise<readonly Float32Array[]> {
+    // Looked up at each call, so that a `fetch` that is replaced later is used, too.
+    const fetch = options.fetch ?? globalThis.fetch;
+    const controller = new AbortController();
+    const callOff = clock.after(limitMs, () => controller.abort(new Error("it took too long")));
+    try {
+      const body = JSON.stringify({ model, input: texts, encoding_format: "float" });
+      const { signal } = controller;
+      const response = await fetch(url, { method: "POST", headers, body, signal, redirect: "manual" });
+      if (!response.ok) throw new Error(`status ${response.status}`);
+      return vectorsIn(await response.json(), texts.length);
+    } finally {
+      callOff();
+    }
+  }
+
+  async function askOnce(
+    texts: readonly string[],
+    limitMs: number,
+  ): Promise<readonly Float32Array[] | undefined> {
+    if (texts.length === 0) return [];
+    if (clock.now() < awayUntil) return undefined;
+    try {
+      const vectors = await ask(texts, limitMs);
+      warned = false;
+      return vectors;
+    } catch (error) {
+      awayUntil = clock.now() + pauseMs;
+      const message = "the embeddings of a model's server are away: twins search by words alone";
+      log(warned ? "debug" : "warn", message, { model, error });
+      warned = true;
+      return undefined;
+    }
+  }
+
+  return async (texts, of) => {
+    if (of === "question") return askOnce(texts, requestMs.question);
+    const digests = texts.map((text) => sha256(`${model}\n${text}`));
+    const vectors = await Promise.all(digests.map((digest) => cache?.load(digest).catch(() => undefined)));
+    const missing = texts.flatMap((_, at) => (vectors[at] ? [] : at));
+    const made = await askOnce(
+      missing.map((at) => texts[at] ?? ""),
+      requestMs.sections,
+    );
+    if (!made) return undefined;
+    for (const [place, at] of missing.entries()) {
+      vectors[at] = made[place];
+      await cache?.save(digests[at] ?? "", made[place] ?? new Float32Array()).catch(() => {});
+    }
+    return vectors.filter((vector) => vector !== undefined);
+  };
+}
+
+/**
+ * The vectors of an answer, in the order of the texts: OpenAI's `{data: [{index, embedding}]}`, Ollama's `{embeddings}`, or
+ * a bare list, as Text Embeddings Inference has it. A vector is a list of numbers, or these in Base64.
+ */
+function vectorsIn(answer: unknown, count: number): readonly Float32Array[] {
+  const { data, embeddings } = isJsonObject(answer) ? answer : { data: undefined, embeddings: answer };
+  const items: unknown[] = Array.isArray(data) ? data : Array.isArray(embeddings) ? embeddings : [];
+  const vectors: Float32Array[] = [];
+  for (const [place, item] of items.entries()) {
+    const at = isJsonObject(item) && Number.isSafeInteger(item.index) ? Number(item.index) : place;
+    vectors[at] = toVector(isJsonObject(item) ? item.embedding : item);
+  }
+  const [first] = vectors;
+  const isWhole = vectors.length === count && first !== undefined && first.length > 0;
+  if (!isWhole || vectors.some((vector) => vector?.length !== first.length)) {
+    throw new Error("it does not answer with a vector for each text");
+  }
+  return vectors;
+}
+
+function toVector(value: unknown): Float32Array {
+  if (typeof value === "string") {
+    const bytes = Uint8Array.from(atob(value), (character) => character.charCodeAt(0));
+    return new Float32Array(bytes.buffer, 0, Math.floor(bytes.length / 4));
+  }
+  return Float32Array.from(Array.isArray(value) ? value.map(Number) : []);
+}

@@ -1,0 +1,133 @@
+/**
+ * Finds sections by what they mean, with vectors that a model made: also in another language than the text's.
+ *
+ * @module
+ */
+
+import { type Clock, within } from "../../core/base/clock.ts";
+
+/**
+ * Makes a vector of each text, of a twin's sections or of people's questions. Undefined: that is not possible now. Never
+ * rejects.
+ */
+export type Embed = (
+  texts: readonly string[],
+  of: "sections" | "question",
+) => Promise<readonly Float32Array[] | undefined>;
+
+/** A section that means something like the question. */
+export interface Near {
+  /** Its position in the text. */
+  readonly section: number;
+  /** How much alike they are, up to 1: as they are, or apart from what all of the twin's sections have in common, if that is less. */
+  readonly likeness: number;
+}
+
+/** How many texts are embedded at a time. */
+const batch = 64;
+/** How much of a text says what it means, in UTF-16 code units: models read some hundred words. */
+const longestText = 2_000;
+/** How long a question waits for the vectors, in milliseconds. */
+const patienceMs = 2_000;
+/** How many sections a question finds. */
+const mostNear = 16;
+
+/** The meanings of a twin's sections. */
+export class Meanings {
+  readonly #embed: Embed;
+  readonly #clock: Clock;
+  readonly #texts: readonly string[];
+  #vectors: Promise<Centered | undefined> | undefined;
+
+  /** `texts`: of the sections, by their positions. */
+  constructor(embed: Embed, texts: readonly string[], clock: Clock) {
+    this.#embed = embed;
+    this.#clock = clock;
+    this.#texts = texts.map((text) => text.slice(0, longestText));
+  }
+
+  /** The sections that are nearest to a question, the nearest first. Empty where the vectors are not there in time. */
+  async nearest(question: string): Promise<readonly Near[]> {
+    const asked = Promise.all([
+      this.#ofSections(),
+      this.#embed([question.slice(0, longestText)], "question"),
+    ]);
+    const [sections, [vector] = []] = (await within(this.#clock, patienceMs, asked)) ?? [];
+    if (!sections || !vector) return [];
+    const [own, centered] = [unit(vector), sections.center(vector)];
+    return sections.vectors
+      .map((other, section) => ({
+        section,
+        apart: dot(centered, other.centered),
+        whole: dot(own, other.own),
+      }))
+      .sort((one, other) => other.apart - one.apart)
+      .slice(0, mostNear)
+      .map(({ section, apart, whole }) => ({ section, likeness: Math.min(apart, whole) }));
+  }
+
+  /** Reads the sections once. What failed is tried again with the next question. */
+  #ofSections(): Promise<Centered | undefined> {
+    this.#vectors ??= this.#read().then((vectors) => {
+      if (!vectors) this.#vectors = undefined;
+      return vectors && new Centered(vectors);
+    });
+    return this.#vectors;
+  }
+
+  async #read(): Promise<Float32Array[] | undefined> {
+    const all: Float32Array[] = [];
+    for (let first = 0; first < this.#texts.length; first += batch) {
+      const vectors = await this.#embed(this.#texts.slice(first, first + batch), "sections");
+      if (!vectors) return undefined;
+      all.push(...vectors);
+    }
+    return all;
+  }
+}
+
+/** Vectors as they are and without what they have in common: those of many models all point into one direction. */
+class Centered {
+  readonly vectors: readonly { readonly own: Float32Array; readonly centered: Float32Array }[];
+  readonly #mean: Float32Array;
+
+  constructor(vectors: readonly Float32Array[]) {
+    const own = vectors.map(unit);
+    const mean = new Float32Array(own[0]?.length ?? 0);
+    for (const vector of own)
+      for (let at = 0; at < mean.length; at++) mean[at] = (mean[at] ?? 0) + (vector[at] ?? 0) / own.length;
+    this.#mean = own.length < 2 ? mean.fill(0) : mean;
+    this.vectors = own.map((vector) => ({ own: vector, centered: this.center(vector) }));
+  }
+
+  /** The difference to the mean, of length 1. */
+  center(vector: Float32Array): Float32Array {
+    return unit(unit(vector).map((value, at) => value - (this.#mean[at] ?? 0)));
+  }
+}
+
+/** The same direction, of length 1. */
+function unit(vector: Float32Array): Float32Array {
+  const length = Math.sqrt(dot(vector, vector)) || 1;
+  return vector.map((value) => value / length);
+}
+
+function dot(one: Float32Array, other: Float32Array): number {
+  let sum = 0;
+  for (let at = 0; at < one.length; at++) sum += (one[at] ?? 0) * (other[at] ?? 0);
+  return sum;
+}
+
+/** A constant of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009), as usual. */
+const fusionRank = 60;
+
+/** Fuses two rankings of sections by their ranks: the best of both first. */
+export function fuse(one: readonly number[], other: readonly number[]): number[] {
+  const sums = new Map<number, number>();
+  for (const ranking of [one, other]) {
+    for (const [rank, section] of ranking.entries()) {
+      sums.set(section, (sums.get(section) ?? 0) + 1 / (fusionRank + rank));
+    }
+  }
+  return [...sums].sort(([, a], [, b]) => b - a).map(([section]) => section);
+}

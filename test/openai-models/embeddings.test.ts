@@ -1,0 +1,162 @@
+/**
+ * Sections that are found by what they mean, with vectors of a model's server.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  createEmbeddings,
+  type EmbeddingCache,
+  type EmbeddingsOptions,
+} from "../../adapters/openai-models/mod.ts";
+import { createBriefings, createKnowledgeEngine } from "../../knowledge/mod.ts";
+import { createManualClock } from "../support/clock.ts";
+import { newTwin } from "../support/harness.ts";
+import { shapes, startEmbeddings } from "./embeddings-server.ts";
+
+const text = `You are the innkeeper.
+
+## Pets
+
+A dog sleeps for free.
+
+## Mornings
+
+There are eggs until ten.
+
+## Arriving
+
+You may park in the yard. The station is near.
+
+## Water
+
+The pool is open from May on.
+`;
+const twin = newTwin({ id: "inn", name: "Inn", instructions: text, knowledge: "search" });
+
+function embedAt(baseUrl: string, options: Partial<EmbeddingsOptions> = {}) {
+  return createEmbeddings({ baseUrl, model: "words", apiKey: "sk-1", log: () => {}, ...options });
+}
+
+for (const [name, shape] of Object.entries(shapes)) {
+  test(`a question in another language than the text finds its section (${name})`, async () => {
+    await using server = await startEmbeddings(shape);
+    const brief = createBriefings({ embed: embedAt(server.baseUrl) });
+    for (const [content, heading] of [
+      ["Darf mein Hund mit?", "Pets"],
+      ["Wo kann ich parken?", "Arriving"],
+      ["Où nager?", "Water"],
+    ] as const) {
+      const { sources, findings } = await brief({ twin, history: [], content });
+      assert.equal(sources?.[0]?.heading, heading, content);
+      assert.match(findings ?? "", new RegExp(`## ${heading}`));
+    }
+    assert.deepEqual(new Set(server.credentials), new Set(["Bearer sk-1"]));
+    assert.ok(server.asked.every(({ model }) => model === "words"));
+    const sections = server.asked.filter(({ input }) => input.length > 1);
+    assert.equal(sections.length, 1, "sections are sent once");
+  });
+}
+
+/** What the offline engine says. */
+async function say(content: string, embed: ReturnType<typeof createEmbeddings>) {
+  const engine = createKnowledgeEngine({ embed });
+  let said = "";
+  const output = {
+    write: (text: string) => {
+      said += text;
+    },
+    progress: () => {},
+    beginActing: async () => {},
+    signal: new AbortController().signal,
+  };
+  await engine.reply({ twin, history: [], content }, output);
+  return said;
+}
+
+test("the offline engine offers what a question means, never as certain, and refuses what means nothing here", async () => {
+  await using server = await startEmbeddings(shapes.OpenAI);
+  const embed = embedAt(server.baseUrl);
+  const answer = await say("Darf mein Hund mit?", embed);
+  assert.match(answer, /A dog sleeps for free/);
+  assert.ok(!answer.startsWith("A dog"), answer);
+  assert.doesNotMatch(await say("Wer hat die Oper komponiert?", embed), /dog|eggs|yard|pool/);
+  assert.match(await say("Until when are there eggs?", embed), /until ten/);
+});
+
+test("while the server is away, words alone decide, with one warning an outage, and it is asked again later", async () => {
+  await using server = await startEmbeddings(shapes.OpenAI, 503);
+  const clock = createManualClock();
+  const warnings: string[] = [];
+  const embed = embedAt(server.baseUrl, {
+    clock,
+    log: (level, message) => level === "warn" && void warnings.push(message),
+  });
+  const find = async (content: string) => {
+    const { sources } = await createBriefings({ embed })({ twin, history: [], content });
+    return sources?.[0]?.heading;
+  };
+  for (let time = 0; time < 3; time++) assert.equal(await find("Until when are there eggs?"), "Mornings");
+  assert.equal(await find("Darf mein Hund mit?"), undefined);
+  assert.equal(warnings.length, 1);
+  assert.ok(server.asked.length <= 2, `asked ${server.asked.length} times`);
+  server.state.status = 200;
+  await clock.advance(15_000);
+  assert.equal(await find("Darf mein Hund mit?"), "Pets");
+  server.state.status = 500;
+  assert.equal(await find("Darf mein Hund mit?"), undefined);
+  assert.equal(warnings.length, 2);
+});
+
+test("a server that is slower than two seconds is not waited for", async () => {
+  await using server = await startEmbeddings(shapes.OpenAI);
+  server.state.hangs = true;
+  const clock = createManualClock();
+  const warnings: string[] = [];
+  const embed = embedAt(server.baseUrl, {
+    clock,
+    log: (level, message) => level === "warn" && void warnings.push(message),
+  });
+  const briefing = createBriefings({ embed, clock })({
+    twin,
+    history: [],
+    content: "Until when are there eggs?",
+  });
+  for (let step = 0; step < 20 && server.asked.length < 2; step++) await clock.advance(0);
+  await clock.advance(2_000);
+  assert.equal((await briefing).sources?.[0]?.heading, "Mornings");
+  assert.equal(warnings.length, 1);
+});
+
+test("a text is sent once, though the process begins anew, and a question is kept nowhere", async () => {
+  await using server = await startEmbeddings(shapes.OpenAI);
+  const kept = new Map<string, Float32Array>();
+  const cache: EmbeddingCache = {
+    load: async (digest) => kept.get(digest),
+    save: async (digest, vector) => void kept.set(digest, vector),
+  };
+  for (let time = 0; time < 2; time++) {
+    const brief = createBriefings({ embed: embedAt(server.baseUrl, { cache }) });
+    const { sources } = await brief({ twin, history: [], content: "Darf mein Hund mit?" });
+    assert.equal(sources?.[0]?.heading, "Pets");
+  }
+  assert.deepEqual(server.asked.map(({ input }) => input.length).sort(), [1, 1, 4]);
+  assert.equal(kept.size, 4);
+});
+
+test("an answer without a vector for each text is an outage", async () => {
+  for (const answer of [
+    {},
+    { data: [] },
+    { data: [{ embedding: [1] }, { embedding: [1, 2] }] },
+    "no",
+    null,
+  ]) {
+    await using server = await startEmbeddings(() => answer);
+    assert.equal(
+      await embedAt(server.baseUrl)(["one", "two"], "sections"),
+      undefined,
+      JSON.stringify(answer),
+    );
+  }
+});
