@@ -41,8 +41,8 @@ function words(length: number): string {
 /** A server with a twin that repeats what it is told. */
 export interface Playground extends AsyncDisposable {
   readonly url: string;
-  /** Opens the playground, signed in as after a reload: the token is in the history entry. */
-  open(page: Page): Promise<void>;
+  /** Opens the playground, signed in as after a reload: the token is in the history entry. `address`: where a proxy is. */
+  open(page: Page, address?: string): Promise<void>;
   /** A JWT of the same owner. */
   token(): Promise<string>;
   /** The secret of a new key, of the same owner. */
@@ -65,9 +65,9 @@ export async function openPlayground(variables: Variables = {}): Promise<Playgro
     url: server.url,
     key,
     token,
-    async open(page) {
-      await page.goto(server.url);
-      await page.evaluate((token) => history.replaceState({ token }, ""), await token());
+    async open(page, address = server.url) {
+      await page.goto(address);
+      await page.evaluate((token) => history.replaceState({ token }, "", location.href), await token());
       await page.reload();
     },
     async stored(page) {

@@ -4,7 +4,16 @@
  * @module
  */
 
-import type { Conversation, Message, ReplyStream, StreamEvent, Twin, TwinClient } from "../../client/mod.ts";
+import {
+  type Conversation,
+  type ConversationEvent,
+  type Message,
+  NotFoundError,
+  type ReplyStream,
+  type StreamEvent,
+  type Twin,
+  type TwinClient,
+} from "../../client/mod.ts";
 import { endOf, pathTo, versionsOf } from "../shared/branches.ts";
 import { h } from "../shared/dom.ts";
 import { messageTool, ReplyElement, userMessage } from "./message.ts";
@@ -19,6 +28,9 @@ export interface ConversationListener {
   editing(content: string): void;
   /** A reply has ended. */
   ended(): void;
+  /** It may have another title now. */
+  renamed(conversation: Conversation): void;
+  deleted(): void;
   failed(error: unknown): void;
 }
 
@@ -32,6 +44,8 @@ interface RunningReply {
   question?: HTMLElement;
   /** Whether that begins another branch: the path is shown anew at the end. */
   isBranch?: boolean;
+  /** Called once it is known what became of that question. */
+  answered?: () => void;
 }
 
 /** Shows a conversation in an element. */
@@ -42,7 +56,12 @@ export class ConversationView {
   readonly #list: HTMLElement;
   readonly #listener: ConversationListener;
   #running: RunningReply | undefined;
-  #closed = false;
+  readonly #closing = new AbortController();
+  /** The ids of the messages that are here, and the last one on the path. */
+  readonly #known = new Set<string>();
+  #end: string | null = null;
+  /** Resolves once it is known what became of the question that was sent last from here. */
+  #answered: Promise<void> | undefined;
   /** What the next message follows, if it is not the path's end: it is written in place of another. */
   #after: string | null | undefined;
 
@@ -69,20 +88,62 @@ export class ConversationView {
     return this.#running?.shown.content.length ?? 0;
   }
 
-  /** Shows the messages so far. A reply that runs is followed from its beginning. */
+  /** Shows the messages so far, and what happens from then on. */
   async open(): Promise<void> {
+    const newest = await this.#draw();
+    if (!this.#closing.signal.aborted) void this.follow(newest);
+  }
+
+  /** Shows what happens, whoever does it, behind a message or from now on. */
+  async follow(after?: string): Promise<void> {
+    const { signal } = this.#closing;
+    const options = { after, signal, maxRetries: Number.POSITIVE_INFINITY };
+    try {
+      const events = this.#client.conversations.follow(this.conversation.id, options);
+      for await (const event of events) await this.#hear(event);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof NotFoundError) this.#listener.deleted();
+      else this.#listener.failed(error);
+    }
+  }
+
+  async #hear(event: ConversationEvent): Promise<void> {
+    await this.#answered;
+    if (event.type === "deleted") return this.#listener.deleted();
+    if (event.type === "conversation") {
+      const { conversation } = event;
+      this.#listener.renamed(conversation);
+      const { lastMessageId } = conversation;
+      if (!this.#running && lastMessageId !== null && lastMessageId !== this.#end) await this.#draw();
+    }
+    if (event.type !== "message" || this.#known.has(event.message.id)) return; // a reply has a stream of its own
+    if (event.message.after === this.#end) this.#show(event.message);
+    else await this.#draw();
+  }
+
+  /** Shows the current path. A reply that runs is followed from its beginning. Returns the newest message's id. */
+  async #draw(): Promise<string | undefined> {
     const { greeting, name } = this.#twin;
     const { id } = this.conversation;
+    const answered = this.#answered;
     const [{ lastMessageId }, { data }] = await Promise.all([
       this.#client.conversations.get(id),
       this.#client.messages.list(id, { path: "all", order: "desc", limit: 100 }),
     ]);
-    if (this.#closed) return;
+    if (this.#closing.signal.aborted) return undefined;
+    if (answered !== this.#answered) {
+      await this.#answered; // what was sent meanwhile from here may be missing
+      return this.#draw();
+    }
+    this.#leave();
     this.#list.replaceChildren();
     if (greeting !== null) this.#list.append(this.#reply(name, greeting));
     const all = data.reverse();
+    for (const message of all) this.#known.add(message.id);
     for (const message of pathTo(all, lastMessageId)) this.#show(message, all);
     this.#listener.moved();
+    return all.at(-1)?.id;
   }
 
   /** Ends an edit without a message. Returns whether there was one. */
@@ -94,8 +155,15 @@ export class ConversationView {
 
   /** Leaves the conversation; a reply that runs goes on. */
   close(): void {
-    this.#closed = true;
+    this.#closing.abort();
+    this.#leave();
+  }
+
+  /** Stops following the reply that runs. */
+  #leave(): void {
     this.#running?.stream?.detach();
+    if (this.#running) this.#running.stream = undefined;
+    this.#running = undefined;
   }
 
   /** Sends a message. `twice`: in two requests at once with one Idempotency-Key, which have one reply. */
@@ -111,6 +179,9 @@ export class ConversationView {
     const running = this.#follow(stream, undefined);
     running.question = question;
     running.isBranch = after !== undefined;
+    this.#answered = new Promise((resolve) => {
+      running.answered = resolve;
+    });
     this.#listener.moved();
     if (twice) void this.#compare(stream, sendOnce(), running.shown);
   }
@@ -140,7 +211,8 @@ export class ConversationView {
     if (!running.stream) this.resume();
   }
 
-  #show(message: Message, all: readonly Message[]): void {
+  #show(message: Message, all: readonly Message[] = []): void {
+    this.#pass(message.id);
     if (message.role === "user") {
       const element = userMessage(message.content);
       this.#list.append(element);
@@ -153,6 +225,18 @@ export class ConversationView {
       this.#offerAgain(shown, message.inReplyTo);
       this.#list.append(shown.element);
     }
+  }
+
+  /** A question from here is stored. */
+  #accept(question: HTMLElement, id: string): void {
+    this.#pass(id);
+    this.#offerVersions(question, id);
+  }
+
+  /** The path ends with a message. */
+  #pass(id: string): void {
+    this.#known.add(id);
+    this.#end = id;
   }
 
   /** Buttons at a question: to write it anew, and to look at its other versions. */
@@ -172,8 +256,9 @@ export class ConversationView {
       const version = versions[to];
       const select = async () => {
         if (!version) return;
-        await this.#client.conversations.update(this.conversation.id, { lastMessageId: endOf(all, version) });
-        await this.open();
+        this.#end = endOf(all, version);
+        await this.#client.conversations.update(this.conversation.id, { lastMessageId: this.#end });
+        await this.#draw();
       };
       return messageTool(label, () => void this.#try(select), `${to + 1} / ${versions.length}`, !version);
     };
@@ -231,12 +316,15 @@ export class ConversationView {
       for await (const event of stream) {
         if (running.stream !== stream) return;
         this.#take(event, running);
+        running.answered?.();
       }
     } catch (error) {
       if (running.stream !== stream) return;
       running.shown.fail(error instanceof Error ? error.message : String(error));
       this.#running = undefined;
       this.#listener.failed(error);
+    } finally {
+      running.answered?.();
     }
   }
 
@@ -246,7 +334,8 @@ export class ConversationView {
       case "progress":
         if (event.progress.stage === "accepted") {
           running.messageId = String(event.progress.messageId);
-          if (running.question) this.#offerVersions(running.question, String(event.progress.userMessageId));
+          if (running.question) this.#accept(running.question, String(event.progress.userMessageId));
+          this.#pass(running.messageId);
         }
         if (event.progress.stage === "tool") {
           const { callId, name, state } = event.progress;
@@ -266,8 +355,8 @@ export class ConversationView {
         break;
     }
     const hasEnded = event.type === "complete" || event.type === "error";
-    if (hasEnded) this.#running = undefined;
-    if (hasEnded && running.isBranch) void this.#try(() => this.open());
+    if (hasEnded && this.#running === running) this.#running = undefined;
+    if (hasEnded && running.isBranch) void this.#try(async () => void (await this.#draw()));
     if (hasEnded) this.#listener.ended();
     else this.#listener.changed();
   }

@@ -144,6 +144,16 @@ function viewOf(conversation: Conversation): ConversationView {
       showState();
       void showUsage();
     },
+    renamed(renamed: Conversation) {
+      if (!conversations.some(({ id, title }) => id === renamed.id && title !== renamed.title)) return;
+      conversations = conversations.map((each) => (each.id === renamed.id ? renamed : each));
+      showChoices();
+    },
+    deleted() {
+      conversations = conversations.filter(({ id }) => id !== conversation.id);
+      showNewConversation();
+      page.problem.textContent = "This conversation was deleted.";
+    },
     failed(error: unknown) {
       showProblem(error);
       showState();
@@ -176,15 +186,23 @@ async function beginConversation(content: string): Promise<ConversationView> {
   conversations = [created, ...conversations];
   nameConversation(created.id);
   view = viewOf(created);
+  void view.follow();
   show();
   return view;
 }
 
-/** Shows what there is to choose, and what is chosen. The chosen button is a new one, so the focus goes on to the text. */
+/** Shows what is chosen. The chosen button is a new one, so the focus goes on to the text. */
 function show(): void {
   const chosen = required(twin);
   page.title.textContent = chosen.name;
   page.about.textContent = chosen.description;
+  showChoices();
+  showState();
+  if (matchMedia("(hover: hover)").matches) page.content.focus();
+}
+
+/** Shows what there is to choose. */
+function showChoices(): void {
   page.twins.replaceChildren(
     ...twins.map((each) =>
       choice(each.name, each.description ?? "", each === twin, () => void attempt(() => chooseTwin(each))),
@@ -197,8 +215,6 @@ function show(): void {
       return choice(titleOf(each), "", isOpen, () => void attempt(() => openConversation(each)));
     }),
   );
-  showState();
-  if (matchMedia("(hover: hover)").matches) page.content.focus();
 }
 
 /** Shows what the reply is doing, and which buttons do something. */

@@ -48,7 +48,7 @@ export function nameConversation(id: string | undefined): void {
 /** Signs in with an API key, or with a JWT, of which it makes a key. That ends with the page. */
 export async function signIn(credential: string, fetch: typeof globalThis.fetch): Promise<Session> {
   if (credential.startsWith("twin")) {
-    const client = new TwinClient({ baseUrl, apiKey: credential, fetch, onBusy: "follow" });
+    const client = new TwinClient({ baseUrl, apiKey: credential, fetch, onBusy: "wait" });
     await client.usage.get();
     return { client, name: `${credential.slice(0, 12)}…` };
   }
@@ -59,7 +59,7 @@ export async function signIn(credential: string, fetch: typeof globalThis.fetch)
     expiresInDays: 1,
   });
   revokeWithPage(id, credential);
-  return { client: new TwinClient({ baseUrl, apiKey: key, fetch, onBusy: "follow" }), name: `${prefix}…` };
+  return { client: new TwinClient({ baseUrl, apiKey: key, fetch, onBusy: "wait" }), name: `${prefix}…` };
 }
 
 /** A page that is left for good has no further use for its key. */

@@ -43,7 +43,9 @@ export class Wire {
       const response = await fetch(request);
       const type = response.headers.get("content-type")?.split(";")[0] ?? "";
       this.#add(response.ok ? "answer" : "refusal", `${number} ←`, `${response.status} ${type}`);
-      return response.body && type === "text/event-stream" ? this.#watched(number, response) : response;
+      const isReply = path.includes("/messages/"); // the conversation's own stream has the same words once more
+      const isWatched = response.body && type === "text/event-stream" && isReply;
+      return isWatched ? this.#watched(number, response) : response;
     } catch (error) {
       this.#add("refusal", `${number} ×`, request.signal.aborted ? "left" : String(error));
       throw error;
