@@ -244,8 +244,8 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       WHERE branch_from IS NOT NULL`,
     // What a model does not see, to be counted without reading the conversation.
     "CREATE INDEX messages_failed ON messages (conversation_id, seq) WHERE status = 'failed'",
-    // Not by status, because an update of one reply in progress also names that, and PostgreSQL would scan them all.
-    "CREATE INDEX messages_by_lease ON messages (lease_until) WHERE lease_until IS NOT NULL",
+    // By id, and not by lease: PostgreSQL would have to write every index anew for each save that renews one.
+    "CREATE INDEX messages_in_progress ON messages (id) WHERE status = 'in_progress'",
     // What an owner reviews: few of the replies, listed and counted without reading them.
     `CREATE INDEX messages_rated ON messages (owner, rated_at, id, rating, review_twin)
       WHERE rated_at IS NOT NULL`,

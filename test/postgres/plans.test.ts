@@ -38,7 +38,9 @@ describe("the store's queries in PostgreSQL", { skip }, () => {
       if (!/\b(messages|conversations)\b/.test(sql) || /^INSERT/.test(sql)) continue;
       for (const mode of ["force_custom_plan", "force_generic_plan"]) {
         const steps = await explain(admin, mode, sql, values);
-        const found = steps.filter(walks).map((step) => JSON.stringify(step));
+        const found = steps
+          .filter((step) => walks(step) && !findsAbandoned(sql, step))
+          .map((step) => JSON.stringify(step));
         assert.deepEqual(found, [], `${mode}: ${sql}`);
       }
     }
@@ -128,6 +130,11 @@ async function explain(
 
 function stepsOf(step: PlanStep): PlanStep[] {
   return [step, ...(step.Plans ?? []).flatMap(stepsOf)];
+}
+
+/** Whether a step looks for expired leases among the replies in progress, which are few. An update of one must not. */
+function findsAbandoned(sql: string, step: PlanStep): boolean {
+  return sql.startsWith("SELECT") && step["Index Name"] === "messages_in_progress";
 }
 
 /** Whether a step scans a whole table or index. */

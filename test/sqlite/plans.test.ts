@@ -30,7 +30,7 @@ describe("the store's queries in SQLite", () => {
     let plans = "";
     for (const sql of texts) {
       const plan = planOf(sql);
-      plans += plan.join("\n");
+      plans += `${plan.join("\n")}\n`;
       const whole = /SCAN|TEMP B-TREE|messages_in_order \(conversation_id=\?\)/;
       const walks = plan.filter((step) => whole.test(step) && !walksFew(sql, step));
       if (!readsWhatItDeletes.test(sql)) assert.deepEqual(walks, [], sql);
@@ -46,7 +46,7 @@ describe("the store's queries in SQLite", () => {
       [],
     );
     for (const { name } of indexes)
-      assert.match(plans, new RegExp(` ${name} `), "an index that no query uses");
+      assert.match(plans, new RegExp(` ${name}\\s`), "an index that no query uses");
   });
 
   test("an end user's conversations are listed without reading the owner's others", () => {
@@ -68,6 +68,7 @@ const readsWhatItDeletes = /^(DELETE FROM messages|INSERT INTO usage_sums[\s\S]+
 
 /** Whether a step of a plan only looks as if it scanned everything. */
 function walksFew(sql: string, step: string): boolean {
+  if (/SCAN messages USING INDEX messages_in_progress/.test(step)) return true; // not the ended ones
   if (/FROM usage_sums/.test(sql)) return !/SCAN/.test(step); // sums of the days that are asked for
   if (/ AS page\n/.test(sql)) return /^(SCAN page|USE TEMP B-TREE)/.test(step); // a page's, or the marked questions
   if (/SCAN (2 )?CONSTANT|SCAN 2-ROW VALUES/.test(step)) return true; // a ping, or new messages, as SQLite's versions put it
