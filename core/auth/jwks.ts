@@ -70,10 +70,10 @@ export class JwksSource {
 
   /** The keys that may have signed the token, after asking the address again. To be tried if those at hand did not fit. */
   async findNewer(hint: KeyHint): Promise<readonly CryptoKey[]> {
-    if (hint.kid !== undefined && this.#current?.kids.has(hint.kid)) return [];
-    await this.#refreshIfDue();
+    await this.#refreshIfDue(); // also for a key that is known: some issuers put a new one in its place
+    const isKnown = hint.kid !== undefined && this.#current?.kids.has(hint.kid);
     // The address might have the missing key, if it could be reached.
-    if (!this.#current || this.#attempt?.failed) throw this.#unavailable();
+    if (!this.#current || (this.#attempt?.failed && !isKnown)) throw this.#unavailable();
     return this.#current.find(hint);
   }
 

@@ -90,16 +90,32 @@ function readQuery(
       refused.push({ path, message: explainRefusal(values, property) });
     }
   }
-  requireValid(schema, query, refused);
+  requireValid(schema, query, { refused });
   return query;
 }
 
-/** Refuses a value that breaks its schema. `refused`: what is wrong with it besides. */
-export function requireValid(schema: InputSchema, value: unknown, refused: readonly FieldError[] = []): void {
+/** What is known of a value besides that it may break its schema. */
+interface Besides {
+  /** What is wrong with it. Default: nothing. */
+  readonly refused?: readonly FieldError[];
+  /** The names of its members that the schema does not have: one may be meant for another. Default: none. */
+  readonly unknown?: readonly string[];
+}
+
+/** Refuses a value that breaks its schema. */
+export function requireValid(
+  schema: InputSchema,
+  value: unknown,
+  { refused = [], unknown = [] }: Besides = {},
+): void {
   const isValid = validators.get(schema);
   if (!isValid) throw new TypeError("There is no validator for a schema; npm run validators makes it.");
   const invalid = isValid(value) ? [] : fieldErrors(schema, isValid.errors);
-  if (refused.length + invalid.length > 0) throw validationError([...refused, ...invalid]);
+  const explained = invalid.map(({ path, message }) => {
+    const misspelt = unknown.find((name) => isSpelledLike(name, path));
+    return { path, message: misspelt === undefined ? message : `${message}; ${misspelt} is unknown` };
+  });
+  if (refused.length + explained.length > 0) throw validationError([...refused, ...explained]);
 }
 
 const notUtf8 = Symbol("not UTF-8");
@@ -162,15 +178,19 @@ function requireJsonBody({ contentType, contentEncoding, contentLength }: Header
 /** The members of a JSON body that its schema names. Others are ignored. After {@link requireJsonBody}. */
 function readBody(schema: InputSchema, value: unknown, knownMembersOnly = false): Record<string, unknown> {
   const names = Object.keys(schema.properties);
-  const unknown =
-    knownMembersOnly && isJsonObject(value) ? Object.keys(value).filter((name) => !names.includes(name)) : [];
+  const unknown = isJsonObject(value) ? Object.keys(value).filter((name) => !names.includes(name)) : [];
   const message = `is unknown; a body may have ${names.join(", ")}`;
-  requireValid(
-    schema,
-    value,
-    unknown.map((path) => ({ path, message })),
-  );
+  requireValid(schema, value, {
+    refused: knownMembersOnly ? unknown.map((path) => ({ path, message })) : [],
+    unknown,
+  });
   return pick(value as Record<string, unknown>, schema);
+}
+
+/** Whether two names differ in case and separators alone, as `twin_id` and `twinId`. */
+function isSpelledLike(one: string, other: string): boolean {
+  const [plain, otherPlain] = [one, other].map((name) => name.replaceAll(/[_-]/g, "").toLowerCase());
+  return plain === otherPlain;
 }
 
 // A byte order mark is kept, so that the parser refuses it like any other stray character.
@@ -185,6 +205,7 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 function parseJson(text: string): unknown {
+  if (text === "") throw new ApiError("invalid_json", "The body is empty; send JSON, such as {}.");
   if (isTooDeep(text)) {
     throw new ApiError("invalid_json", `The body nests arrays and objects deeper than ${maxDepth} levels.`);
   }

@@ -49,17 +49,34 @@ export function createRouter(routes: readonly Route[], basePath: string): (url: 
     if (match) return { ...match, search };
     const meant = pathMeant(root, path, basePath);
     if (meant) throw new ApiError("not_found", `There is nothing at this path; did you mean ${meant}?`);
+    const prefix = mountedAt(root, path);
+    if (prefix !== undefined) {
+      const message = `There is nothing at this path; a service that is mounted at ${prefix} needs the basePath ${prefix}.`;
+      throw new ApiError("not_found", message);
+    }
     if (!isBelow) throw new ApiError("not_found", `Paths begin with ${basePath}/ here.`);
     throw new ApiError("not_found", "There is nothing at this path.");
   };
 }
 
-/** The path that a request probably means if its own ends in a slash, or lacks the base path or the version. */
+/**
+ * The path that a request probably means if its own has a slash too many, or lacks the base path or the version, or has that
+ * twice, as clients make it of an address that ends in `/v1`, or does not.
+ */
 function pathMeant(root: PathNode, path: string, basePath: string): string | undefined {
-  const bare = path.endsWith("/") ? path.slice(0, -1) : path;
+  const bare = path.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
   const below = bare.startsWith(`${basePath}/`) ? bare.slice(basePath.length) : bare;
-  const meant = [below, `/api/v1${below}`].find((candidate) => matchPath(root, candidate));
+  const once = below.replace(/^(?:\/api)?\/v1(?=\/(?:api\/)?v1\/)/, "");
+  const meant = [below, once, `/api/v1${below}`, `/v1${below}`].find((candidate) =>
+    matchPath(root, candidate),
+  );
   return meant && basePath + meant;
+}
+
+/** The path at which a host has probably mounted the service without telling it: what is before a path of the service. */
+function mountedAt(root: PathNode, path: string): string | undefined {
+  const [, prefix = "", below = ""] = /^(\/.{1,200}?)(\/(?:api\/)?v1\/.*)$/.exec(path) ?? [];
+  return matchPath(root, below) ? prefix : undefined;
 }
 
 /** A path's routes (below the base path, not decoded). A literal segment wins. */

@@ -109,13 +109,27 @@ test("a new key is found when a token names it", async () => {
   assert.equal(state.fetches, 2);
 });
 
-test("a forged token with a known kid is refused without another fetch", async () => {
+test("a forged token with a known kid is refused after one fetch in 30 seconds, also while the address is away", async () => {
   const { state, verify, token, clock } = await open();
   await verify(await token(one.privateKey, "one"));
   await clock.advance(minute);
   await assert.rejects(verify(await token(two.privateKey, "one")), refused);
   await assert.rejects(verify(await token(rsa.privateKey, "one", "RS256")), refused);
-  assert.equal(state.fetches, 1);
+  assert.equal(state.fetches, 2);
+  state.answer = () => Promise.reject(new Error("away"));
+  await clock.advance(minute);
+  await assert.rejects(verify(await token(two.privateKey, "one")), refused);
+  assert.equal(state.fetches, 3);
+});
+
+test("a new key under an old kid is accepted after one fetch", async () => {
+  const { state, verify, token, clock } = await open();
+  await verify(await token(one.privateKey, "one"));
+  state.answer = async () => Response.json({ keys: [await jwkOf(two, "one")] });
+  await clock.advance(minute);
+  assert.deepEqual(await verify(await token(two.privateKey, "one")), { owner: "alice" });
+  assert.equal(state.fetches, 2);
+  await assert.rejects(verify(await token(one.privateKey, "one")), refused);
 });
 
 test("a withdrawn key is noticed after ten minutes", async () => {

@@ -4,7 +4,13 @@ import { routes } from "../../core/api/routes.ts";
 import type { Log, TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { requestIdPattern } from "../support/conformance.ts";
-import { assertErrorAnswer, errorOf, openFixture, transports } from "../support/harness.ts";
+import {
+  assertErrorAnswer,
+  assertRefusedField,
+  errorOf,
+  openFixture,
+  transports,
+} from "../support/harness.ts";
 
 /** Each path's methods, as `Allow` lists them. */
 const allowed = new Map<string, string>();
@@ -197,7 +203,9 @@ for (const transport of transports) {
         "/healthz": "/chat/healthz",
         "/chat/healthz/": "/chat/healthz",
         "/chat/api/v1/": undefined,
-        "/chat/twins//": undefined,
+        "/chat/twins//": twins,
+        "/chat//api/v1/twins": twins,
+        "/chat/api/v1/api/v1/twins": twins,
         "/chat/": undefined,
         "//": undefined,
       };
@@ -207,6 +215,31 @@ for (const transport of transports) {
         const hint = exists === undefined ? /^(There is nothing at this path\.|Paths begin .+)$/ : exists;
         if (typeof hint === "string") assert.ok(message.endsWith(`did you mean ${hint}?`), message);
         else assert.match(message, hint);
+      }
+    });
+
+    test("a path of a service that is mounted without its basePath is 404 with what is to be set", async () => {
+      await using fixture = await openFixture(transport);
+      for (const path of ["/assistant/api/v1/twins", "/assistant/api/v1/twins/ada?x=1"]) {
+        const { message } = await assertErrorAnswer(await fixture.send(path), 404, "not_found", path);
+        assert.match(message, /; a service that is mounted at \/assistant needs the basePath \/assistant\.$/);
+      }
+    });
+
+    test("a body that is empty, or spells a member otherwise, is refused with what is wrong", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const post = (body: string) =>
+        fixture.send("/api/v1/conversations", {
+          method: "POST",
+          headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+          body,
+        });
+      const empty = await assertErrorAnswer(await post(""), 400, "invalid_json");
+      assert.match(empty.message, /^The body is empty/);
+      for (const name of ["twin_id", "TwinId", "twin-id"]) {
+        const message = await assertRefusedField(await post(JSON.stringify({ [name]: "echo" })), "twinId");
+        assert.ok(message.endsWith(`; ${name} is unknown`), message);
       }
     });
 

@@ -192,6 +192,20 @@ for (const [where, keep] of [
   });
 }
 
+test("a host that throws for invalid JSON as its body is looked at, as Vercel's does, gets invalid_json", async () => {
+  const { server, transport } = hosted();
+  await using fixture = await openFixture(transport);
+  const key = await fixture.key();
+  putBefore(server, async (handle, message, response) => {
+    const sent = await text(message);
+    handle(Object.defineProperty(message, "body", { get: () => JSON.parse(sent) }), response);
+  });
+  const headers = { "X-API-Key": key, "Content-Type": "application/json" };
+  const post = (body: string) => fixture.send("/api/v1/conversations", { method: "POST", headers, body });
+  assert.equal((await errorOf(await post("{twinId:"))).code, "invalid_json");
+  assert.equal((await post('{"twinId":"echo"}')).status, 201);
+});
+
 test("a parser that has read nothing, and leaves an empty object, does not hide the body", async () => {
   const { server, transport } = hosted();
   await using fixture = await openFixture(transport);

@@ -21,6 +21,15 @@ interface HostBody {
   readonly body?: unknown;
 }
 
+/** What a host's parser has made of a body. Where it parses when it is asked, as Vercel's does, invalid JSON is thrown then. */
+function parsedBody(message: HostBody): unknown {
+  try {
+    return message.body;
+  } catch {
+    return "not JSON";
+  }
+}
+
 /** A request and the response to it. */
 export class NodeRequest implements IncomingRequest, ClientSignal {
   readonly headers: NodeHead;
@@ -81,9 +90,11 @@ export class NodeRequest implements IncomingRequest, ClientSignal {
    * it in `body`, as Express' do.
    */
   get #keptBody(): Uint8Array | undefined {
-    const { rawBody, body } = this.#message as IncomingMessage & HostBody;
-    if (rawBody instanceof Uint8Array) return rawBody;
-    if (body === undefined || !this.#message.readableEnded) return undefined; // a parser that read nothing leaves `{}`
+    const message: IncomingMessage & HostBody = this.#message;
+    if (message.rawBody instanceof Uint8Array) return message.rawBody;
+    if (!message.readableEnded) return undefined; // a parser that read nothing leaves `{}`
+    const body = parsedBody(message);
+    if (body === undefined) return undefined;
     if (body instanceof Uint8Array) return body;
     return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
   }
