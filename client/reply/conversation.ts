@@ -4,12 +4,12 @@
  * @module
  */
 
-import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { ConversationEventData } from "../../core/wire/schemas.ts";
 import { ConnectionError, RateLimitError } from "../http/errors.ts";
 import { readLongAnswer } from "../http/long-answer.ts";
 import { conversationPath, isPassing, type RequestOptions, type Requests } from "../http/requests.ts";
 import { pause, throwIfAborted } from "../http/waiting.ts";
+import { readData } from "./events.ts";
 
 /** An event of a conversation. `id`: where to go on behind it; undefined while the conversation has no message. */
 export type ConversationEvent = ConversationEventData & { readonly id: string | undefined };
@@ -35,17 +35,12 @@ export async function* followConversation(
   for (let failures = 0; ; ) {
     try {
       const ask = (limit: AbortSignal) => requests.open({ method: "GET", path, query: { after } }, limit);
-      const messages: EventSourceMessage[] = [];
-      const parser = createParser({ onEvent: (message) => messages.push(message) });
-      for await (const piece of readLongAnswer(ask, { timeoutMs, silenceMs, signal })) {
-        parser.feed(piece);
-        for (const { id, data } of messages.splice(0)) {
-          const event: ConversationEvent = { ...JSON.parse(data), id };
-          after = id ?? after;
-          failures = 0;
-          yield event;
-          if (event.type === "deleted") return;
-        }
+      const pieces = readLongAnswer(ask, { timeoutMs, silenceMs, signal });
+      for await (const event of readData<ConversationEventData>(pieces)) {
+        after = event.id ?? after;
+        failures = 0;
+        yield event;
+        if (event.type === "deleted") return;
       }
       throw new ConnectionError("The stream ended, and the conversation goes on.");
     } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * The events of a reply's stream. Apart from who follows one, because all parts of a reply know what an event is.
+ * The events of streams. Apart from who follows one, because all parts know what an event is.
  *
  * @module
  */
@@ -11,21 +11,28 @@ import { ConnectionError } from "../http/errors.ts";
 /** An event of a reply. `id` is the length of the reply's text after it, in UTF-16 code units, like a string's `length`. */
 export type StreamEvent = StreamEventData & { readonly id: number };
 
-/** The events in the pieces of a stream's text. An event that is cut off is none. */
+/** The events in the pieces of a reply's stream. */
 export async function* readEvents(
   pieces: AsyncIterable<string> | Iterable<string>,
 ): AsyncGenerator<StreamEvent, void, undefined> {
+  for await (const event of readData<StreamEventData>(pieces)) yield { ...event, id: Number(event.id) };
+}
+
+/** What the events in the pieces of a stream's text say. An event that is cut off is none, nor is one without data. */
+export async function* readData<Data>(
+  pieces: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<Data & { readonly id: string | undefined }, void, undefined> {
   const messages: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (message) => messages.push(message) });
   for await (const piece of pieces) {
     parser.feed(piece);
-    for (const message of messages.splice(0)) yield toEvent(message);
+    for (const { id, data } of messages.splice(0)) if (data !== "") yield { ...parse(data), id };
   }
 }
 
-function toEvent({ id, data }: EventSourceMessage): StreamEvent {
+function parse(data: string) {
   try {
-    return { ...JSON.parse(data), id: Number(id) };
+    return JSON.parse(data);
   } catch (cause) {
     throw new ConnectionError("The stream has an event that is no JSON.", { cause });
   }

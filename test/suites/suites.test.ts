@@ -105,6 +105,7 @@ describe("WPT's eventsource/format-*, for the client", () => {
     ["field unknown", plain.replaceAll("data: ", "test: x\n:x\ndata\tx: y\nfoobar\nsum: z\ndata: ")],
     ["field retry, and bogus", `retry: 3000\n\nretry: 1000x\n\nretry\n\n${plain}`],
     ["field id with NUL is left out", plain.replace("id: 1\n", "id: 1\nid: \0x\n")],
+    ["field data that is empty is no event", plain.replaceAll("id: ", "data\n\nevent: x\ndata:\n\nid: ")],
     ["data before final empty line is no event", `${plain}data: {"type":"delta","content":"c"}\n`],
     ["utf-8, cut within a character", plain.replaceAll('"ab"', '"ab\u2026"')],
   ] as const) {
