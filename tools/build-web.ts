@@ -119,18 +119,16 @@ const smallStyle: Plugin = {
   },
 };
 
-/** Parts of the client that the widget never uses, as every browser that it runs in streams bodies, and it has one user. */
+/** Parts of the client that the widget never uses, as every browser that it runs in streams bodies, it has one user, and sets no limits. */
 const smallClient: Plugin = {
   name: "small client",
   setup({ onLoad }) {
     onLoad({ filter: /client[\\/]client\.ts$/ }, async ({ path }) => {
-      const unused = /^ +this\.(keys|clientTokens|endUsers|memories|usage|questions) = .*$/gm;
+      const unused =
+        /^ +(this\.(keys|clientTokens|endUsers|memories|usage|questions) = |requireLimits\().*$/gm;
       return { contents: (await readFile(path, "utf8")).replace(unused, ""), loader: "ts" };
     });
     onLoad({ filter: /reply[\\/]polling\.ts$/ }, () => ({ contents: "export function poll() {}" }));
-    onLoad({ filter: /reply[\\/]conversation\.ts$/ }, () => ({
-      contents: "export function followConversation() {}",
-    }));
   },
 };
 

@@ -128,6 +128,50 @@ for (const { name, skip, start } of sharedBrowsers) {
       assert.deepEqual(await chat.stored(), ["word0 second", "word0 second"]);
     });
 
+    test("what happens in other places is shown as it is written, and unfinished words stay", async () => {
+      await using chat = await open();
+      await chat.say("word0 first");
+      await chat.replies.first().waitFor();
+      const id = await chat.conversation();
+      await chat.input.fill("unfinished words");
+      const elsewhere = reader.messages.stream(id, { content: lastingText });
+      await chat.running.getByText("word5 ").waitFor();
+      const { id: second } = await elsewhere.final();
+      await chat.page.locator("twin-chat [part~=reply]:not([aria-busy])", { hasText: lastingText }).waitFor();
+      assert.equal(await chat.page.locator("twin-chat [part~=user]").count(), 2);
+
+      await client.messages.send(id, { content: "word0 anew", after: null });
+      await chat.page.locator("twin-chat [part~=tools]", { hasText: "2 / 2" }).waitFor();
+      await chat.replies.getByText("word0 anew").waitFor();
+      assert.equal(await chat.page.locator("twin-chat [part~=user]").count(), 1);
+
+      await client.conversations.update(id, { lastMessageId: second });
+      await chat.replies.getByText(lastingText).waitFor();
+      assert.equal(await chat.page.locator("twin-chat [part~=user]").count(), 2);
+
+      await client.conversations.delete(id);
+      await chat.page.locator("twin-chat [part~=user]").first().waitFor({ state: "detached" });
+      assert.equal(await chat.input.inputValue(), "unfinished words");
+      await chat.say("word0 another");
+      await chat.replies.getByText("word0 another").waitFor();
+    });
+
+    test("the first message costs two requests", async () => {
+      await using chat = await open();
+      const requests: string[] = [];
+      chat.page.on("request", (request) => {
+        const { pathname } = new URL(request.url());
+        if (pathname.startsWith("/api/"))
+          requests.push(`${request.method()} ${pathname.replace(/conv_\w+/, "…")}`);
+      });
+      await chat.say(lastingText);
+      await chat.running.getByText("word5 ").waitFor();
+      assert.deepEqual(requests, [
+        "POST /api/v1/conversations",
+        "POST /api/v1/conversations/…/messages/stream",
+      ]);
+    });
+
     test("Enter while a reply is written neither stops it nor loses the words", async () => {
       await using chat = await open();
       await chat.say(lastingText);

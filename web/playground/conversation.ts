@@ -4,18 +4,10 @@
  * @module
  */
 
-import {
-  type Conversation,
-  type ConversationEvent,
-  type Message,
-  NotFoundError,
-  type ReplyStream,
-  type StreamEvent,
-  type Twin,
-  type TwinClient,
-} from "../../client/mod.ts";
-import { endOf, pathTo, versionsOf } from "../shared/branches.ts";
+import type { Conversation, Message, ReplyStream, StreamEvent, Twin, TwinClient } from "../../client/mod.ts";
+import { endOf, versionsOf } from "../shared/branches.ts";
 import { h } from "../shared/dom.ts";
+import { type PathView, SharedPath } from "../shared/path.ts";
 import { messageTool, ReplyElement, userMessage } from "./message.ts";
 
 /** What a conversation tells the page. */
@@ -49,7 +41,7 @@ interface RunningReply {
 }
 
 /** Shows a conversation in an element. */
-export class ConversationView {
+export class ConversationView implements PathView {
   readonly conversation: Conversation;
   readonly #client: TwinClient;
   readonly #twin: Twin;
@@ -57,11 +49,7 @@ export class ConversationView {
   readonly #listener: ConversationListener;
   #running: RunningReply | undefined;
   readonly #closing = new AbortController();
-  /** The ids of the messages that are here, and the last one on the path. */
-  readonly #known = new Set<string>();
-  #end: string | null = null;
-  /** Resolves once it is known what became of the question that was sent last from here. */
-  #answered: Promise<void> | undefined;
+  readonly #path: SharedPath;
   /** What the next message follows, if it is not the path's end: it is written in place of another. */
   #after: string | null | undefined;
 
@@ -74,6 +62,7 @@ export class ConversationView {
     this.#twin = options.twin;
     this.#list = options.list;
     this.#listener = options.listener;
+    this.#path = new SharedPath(options.client, this);
   }
 
   /** The state of the reply that runs, for buttons. */
@@ -83,6 +72,22 @@ export class ConversationView {
     return this.#running.messageId === undefined ? "sending" : "following";
   }
 
+  get isReplying(): boolean {
+    return this.#running !== undefined;
+  }
+
+  get signal(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  deleted(): void {
+    this.#listener.deleted();
+  }
+
+  renamed(conversation: Conversation): void {
+    this.#listener.renamed(conversation);
+  }
+
   /** The length of the running reply's text that is here. */
   get offset(): number {
     return this.#running?.shown.content.length ?? 0;
@@ -90,60 +95,25 @@ export class ConversationView {
 
   /** Shows the messages so far, and what happens from then on. */
   async open(): Promise<void> {
-    const newest = await this.#draw();
-    if (!this.#closing.signal.aborted) void this.follow(newest);
+    await this.draw();
+    if (!this.signal.aborted) this.follow();
   }
 
-  /** Shows what happens, whoever does it, behind a message or from now on. */
-  async follow(after?: string): Promise<void> {
-    const { signal } = this.#closing;
-    const options = { after, signal, maxRetries: Number.POSITIVE_INFINITY };
-    try {
-      const events = this.#client.conversations.follow(this.conversation.id, options);
-      for await (const event of events) await this.#hear(event);
-    } catch (error) {
-      if (signal.aborted) return;
-      if (error instanceof NotFoundError) this.#listener.deleted();
-      else this.#listener.failed(error);
-    }
+  /** Shows what happens from now on, whoever does it. */
+  follow(): void {
+    this.#path.follow(this.conversation.id).catch((error) => this.#listener.failed(error));
   }
 
-  async #hear(event: ConversationEvent): Promise<void> {
-    await this.#answered;
-    if (event.type === "deleted") return this.#listener.deleted();
-    if (event.type === "conversation") {
-      const { conversation } = event;
-      this.#listener.renamed(conversation);
-      const { lastMessageId } = conversation;
-      if (!this.#running && lastMessageId !== null && lastMessageId !== this.#end) await this.#draw();
-    }
-    if (event.type !== "message" || this.#known.has(event.message.id)) return; // a reply has a stream of its own
-    if (event.message.after === this.#end) this.#show(event.message);
-    else await this.#draw();
-  }
-
-  /** Shows the current path. A reply that runs is followed from its beginning. Returns the newest message's id. */
-  async #draw(): Promise<string | undefined> {
+  /** Shows the current path. A reply that runs is followed from its beginning. */
+  async draw(): Promise<void> {
     const { greeting, name } = this.#twin;
-    const { id } = this.conversation;
-    const answered = this.#answered;
-    const [{ lastMessageId }, { data }] = await Promise.all([
-      this.#client.conversations.get(id),
-      this.#client.messages.list(id, { path: "all", order: "desc", limit: 100 }),
-    ]);
-    if (this.#closing.signal.aborted) return undefined;
-    if (answered !== this.#answered) {
-      await this.#answered; // what was sent meanwhile from here may be missing
-      return this.#draw();
-    }
+    const { path, all } = await this.#path.read(this.conversation.id);
+    if (this.signal.aborted) return;
     this.#leave();
     this.#list.replaceChildren();
     if (greeting !== null) this.#list.append(this.#reply(name, greeting));
-    const all = data.reverse();
-    for (const message of all) this.#known.add(message.id);
-    for (const message of pathTo(all, lastMessageId)) this.#show(message, all);
+    for (const message of path) this.show(message, all);
     this.#listener.moved();
-    return all.at(-1)?.id;
   }
 
   /** Ends an edit without a message. Returns whether there was one. */
@@ -179,9 +149,7 @@ export class ConversationView {
     const running = this.#follow(stream, undefined);
     running.question = question;
     running.isBranch = after !== undefined;
-    this.#answered = new Promise((resolve) => {
-      running.answered = resolve;
-    });
+    running.answered = this.#path.sending();
     this.#listener.moved();
     if (twice) void this.#compare(stream, sendOnce(), running.shown);
   }
@@ -211,8 +179,9 @@ export class ConversationView {
     if (!running.stream) this.resume();
   }
 
-  #show(message: Message, all: readonly Message[] = []): void {
-    this.#pass(message.id);
+  /** Shows a message at the end. A reply that runs is followed. */
+  show(message: Message, all: readonly Message[] = []): void {
+    this.#path.pass(message.id);
     if (message.role === "user") {
       const element = userMessage(message.content);
       this.#list.append(element);
@@ -229,14 +198,8 @@ export class ConversationView {
 
   /** A question from here is stored. */
   #accept(question: HTMLElement, id: string): void {
-    this.#pass(id);
+    this.#path.pass(id);
     this.#offerVersions(question, id);
-  }
-
-  /** The path ends with a message. */
-  #pass(id: string): void {
-    this.#known.add(id);
-    this.#end = id;
   }
 
   /** Buttons at a question: to write it anew, and to look at its other versions. */
@@ -256,9 +219,8 @@ export class ConversationView {
       const version = versions[to];
       const select = async () => {
         if (!version) return;
-        this.#end = endOf(all, version);
-        await this.#client.conversations.update(this.conversation.id, { lastMessageId: this.#end });
-        await this.#draw();
+        await this.#path.choose(this.conversation.id, endOf(all, version));
+        await this.draw();
       };
       return messageTool(label, () => void this.#try(select), `${to + 1} / ${versions.length}`, !version);
     };
@@ -335,7 +297,7 @@ export class ConversationView {
         if (event.progress.stage === "accepted") {
           running.messageId = String(event.progress.messageId);
           if (running.question) this.#accept(running.question, String(event.progress.userMessageId));
-          this.#pass(running.messageId);
+          this.#path.pass(running.messageId);
         }
         if (event.progress.stage === "tool") {
           const { callId, name, state } = event.progress;
@@ -356,7 +318,7 @@ export class ConversationView {
     }
     const hasEnded = event.type === "complete" || event.type === "error";
     if (hasEnded && this.#running === running) this.#running = undefined;
-    if (hasEnded && running.isBranch) void this.#try(async () => void (await this.#draw()));
+    if (hasEnded && running.isBranch) void this.#try(() => this.draw());
     if (hasEnded) this.#listener.ended();
     else this.#listener.changed();
   }

@@ -186,7 +186,7 @@ async function beginConversation(content: string): Promise<ConversationView> {
   conversations = [created, ...conversations];
   nameConversation(created.id);
   view = viewOf(created);
-  void view.follow();
+  view.follow();
   show();
   return view;
 }

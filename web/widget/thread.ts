@@ -16,9 +16,10 @@ import {
   type TwinClient,
   TwinServiceError,
 } from "../../client/mod.ts";
-import { endOf, pathTo, versionsOf } from "../shared/branches.ts";
+import { endOf, versionsOf } from "../shared/branches.ts";
 import { h } from "../shared/dom.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
+import { type PathView, SharedPath } from "../shared/path.ts";
 import type { TextName } from "./texts.ts";
 
 /** What a thread needs of its frame, and tells it. */
@@ -43,12 +44,15 @@ export interface ThreadFrame {
 }
 
 /** A conversation, shown in a list. */
-export class Thread {
+export class Thread implements PathView {
   readonly #frame: ThreadFrame;
   #conversationId: string | undefined;
   #reply: ReplyStream | undefined;
   #isBusy = false;
   #hasLeft = false;
+  readonly #path: SharedPath;
+  /** Ends the following of the conversation. Undefined: it is not followed. */
+  #following: AbortController | undefined;
   /** What is shown of the path, in order. */
   #shown: HTMLElement[] = [];
   /** What the next message follows, if it is not the path's end: it is written in place of another. */
@@ -56,9 +60,10 @@ export class Thread {
 
   constructor(frame: ThreadFrame) {
     this.#frame = frame;
+    this.#path = new SharedPath(frame.client, this);
   }
 
-  /** Whether a message is sent, or a reply written. */
+  /** Whether a message of this page is sent, or its reply written. */
   get isBusy(): boolean {
     return this.#isBusy;
   }
@@ -70,8 +75,9 @@ export class Thread {
 
   /** Shows the tab's conversation, and goes on with a reply that is written. */
   async open(): Promise<void> {
-    const asked = await this.#draw();
+    const asked = await this.draw();
     if (this.#hasLeft) return;
+    this.#followOthers();
     const unsent = sessionStorage.getItem(this.#unsentKey);
     if (unsent !== null && unsent !== asked) this.#frame.giveBack(unsent); // the page was left before it was accepted
     sessionStorage.removeItem(this.#unsentKey);
@@ -81,7 +87,36 @@ export class Thread {
   /** A reply that is written goes on without this page. */
   leave(): void {
     this.#hasLeft = true;
+    this.#following?.abort();
     this.#reply?.detach();
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#following?.signal;
+  }
+
+  deleted(): void {
+    this.#endConversation();
+    for (const element of this.#shown.splice(0)) element.remove();
+  }
+
+  /** The next message begins another one. */
+  #endConversation(): void {
+    this.#following?.abort();
+    this.#following = undefined;
+    this.#conversationId = undefined;
+    this.#after = undefined;
+    sessionStorage.removeItem(this.#frame.storageKey);
+  }
+
+  /** Shows what others do in the conversation. If that cannot be followed, the next message tries again. */
+  #followOthers(): void {
+    if (this.#conversationId === undefined || this.#following) return;
+    const following = new AbortController();
+    this.#following = following;
+    this.#path.follow(this.#conversationId).catch(() => {
+      if (this.#following === following) this.#following = undefined;
+    });
   }
 
   /** Forgets the conversation: the next message begins another one. */
@@ -108,7 +143,10 @@ export class Thread {
     showEnd();
     sessionStorage.setItem(this.#unsentKey, content);
     const idempotencyKey = crypto.getRandomValues(new Uint32Array(4)).join("-");
-    const accepted = (questionId: string) => {
+    const answered = this.#path.sending();
+    const accepted = (questionId: string, replyId: string) => {
+      this.#path.pass(questionId, replyId);
+      answered();
       state.remove();
       element.removeAttribute("aria-busy");
       this.#append(this.#questionTools(element, questionId));
@@ -123,7 +161,8 @@ export class Thread {
       while (!this.#hasLeft) {
         try {
           await this.#ask({ content, ...(after !== undefined && { after }) }, idempotencyKey, accepted);
-          if (after !== undefined) await this.#draw();
+          if (after !== undefined) await this.draw();
+          this.#followOthers();
           return;
         } catch (error) {
           if (!(error instanceof ConnectionError)) throw error;
@@ -136,8 +175,9 @@ export class Thread {
       sessionStorage.removeItem(this.#unsentKey);
       this.#frame.giveBack(content);
       this.#frame.say(this.#reasonOf(error));
-      if (after !== undefined) await this.#draw().catch(() => {}); // the reason was said
+      if (after !== undefined) await this.draw().catch(() => {}); // the reason was said
     } finally {
+      answered();
       removeEventListener("offline", offline);
       this.#isBusy = false;
       changed();
@@ -157,10 +197,15 @@ export class Thread {
     return isEditing;
   }
 
+  /** What is shown from a place on is written anew. */
+  #markReplaced(from: number): void {
+    for (const element of this.#shown.slice(from)) element.inert = true;
+  }
+
   async #ask(
     body: { content: string; after?: string | null },
     idempotencyKey: string,
-    accepted: (questionId: string) => void,
+    accepted: (questionId: string, replyId: string) => void,
   ): Promise<void> {
     const { client, twinId, storageKey } = this.#frame;
     const known = this.#conversationId;
@@ -171,20 +216,21 @@ export class Thread {
       await this.#follow(client.messages.stream(this.#conversationId, body, options), accepted);
     } catch (error) {
       if (!(error instanceof NotFoundError) || known === undefined) throw error;
-      this.#conversationId = undefined; // it was deleted meanwhile: another one begins
+      this.#endConversation(); // it was deleted meanwhile
       await this.#ask({ content: body.content }, `${idempotencyKey}-new`, accepted);
     }
   }
 
   /** Shows a reply as it is written. Rejects if there is none. */
-  async #follow(reply: ReplyStream, accepted: (questionId: string) => void): Promise<void> {
+  async #follow(reply: ReplyStream, accepted: (questionId: string, replyId: string) => void): Promise<void> {
     const shown = this.#newReply();
     let stream = reply;
     while (!this.#hasLeft) {
       this.#reply = stream;
       try {
         for await (const event of stream) {
-          if (!shown.hasBegun && event.type === "progress") accepted(String(event.progress.userMessageId));
+          if (!shown.hasBegun && event.type === "progress")
+            accepted(String(event.progress.userMessageId), String(event.progress.messageId));
           shown.begin();
           shown.take(event);
           this.#frame.changed();
@@ -198,7 +244,7 @@ export class Thread {
         stream = this.#frame.client.messages.resume(id, messageId, { after });
       }
     }
-    this.#reply = undefined;
+    if (this.#reply === stream) this.#reply = undefined;
   }
 
   /** Says what is the matter, and waits until a person asks to try again, or the browser is online. */
@@ -213,21 +259,22 @@ export class Thread {
   }
 
   /** Shows the conversation's current path, in place of what is shown of it. Returns its last question. */
-  async #draw(): Promise<string | undefined> {
-    const { client, storageKey } = this.#frame;
+  async draw(): Promise<string | undefined> {
+    const { storageKey } = this.#frame;
     const id = sessionStorage.getItem(storageKey);
     if (id === null) return undefined;
     try {
-      const [{ lastMessageId }, { data }] = await Promise.all([
-        client.conversations.get(id),
-        client.messages.list(id, { path: "all", order: "desc", limit: 100 }),
-      ]);
+      const { path, all } = await this.#path.read(id);
       if (this.#hasLeft) return undefined;
       this.#conversationId = id;
+      this.#reply?.detach();
       for (const element of this.#shown.splice(0)) element.remove();
-      const all = data.reverse();
-      const path = pathTo(all, lastMessageId);
-      for (const message of path) this.#show(message, all);
+      let replaced = Infinity;
+      for (const message of path) {
+        if (message.after === this.#after) replaced = this.#shown.length;
+        this.show(message, all);
+      }
+      this.#markReplaced(replaced);
       return path.findLast(({ role }) => role === "user")?.content;
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
@@ -236,22 +283,20 @@ export class Thread {
     }
   }
 
-  #show(message: Message, all: readonly Message[]): void {
+  /** Shows a message at the end. A reply that is written is followed. */
+  show(message: Message, all: readonly Message[] = []): void {
     const { client, changed } = this.#frame;
+    this.#path.pass(message.id);
     if (message.role === "user") {
       const element = this.#append(h("div", { part: "message user", dir: "auto" }, message.content));
       this.#append(this.#questionTools(element, message.id, versionsOf(all, message), all));
     } else if (message.status !== "in_progress") {
       this.#newReply().end(message);
     } else {
-      this.#isBusy = true;
       const stream = client.messages.resume(message.conversationId, message.id);
       void this.#follow(stream, () => {})
         .catch((error) => this.#frame.say(this.#reasonOf(error)))
-        .finally(() => {
-          this.#isBusy = false;
-          changed();
-        });
+        .finally(changed);
     }
   }
 
@@ -277,16 +322,15 @@ export class Thread {
       const { content, after } = await client.messages.get(conversationId, id);
       this.stopEditing();
       this.#after = after;
-      for (const each of this.#shown.slice(this.#shown.indexOf(element))) each.inert = true;
+      this.#markReplaced(this.#shown.indexOf(element));
       this.#frame.giveBack(content);
     };
     const at = versions.findIndex((each) => each.id === id);
     const turn = (mark: string, to: number) => {
       const version = versions[to];
-      const select = async (client: TwinClient, conversationId: string) => {
-        if (version)
-          await client.conversations.update(conversationId, { lastMessageId: endOf(all, version) });
-        await this.#draw();
+      const select = async (_: TwinClient, conversationId: string) => {
+        if (version) await this.#path.choose(conversationId, endOf(all, version));
+        await this.draw();
       };
       return this.#tool(mark, `${to + 1} / ${versions.length}`, select, !version);
     };
@@ -301,7 +345,7 @@ export class Thread {
       const { content, after } = await client.messages.get(conversationId, inReplyTo ?? "");
       const end = this.#shown.indexOf(tools);
       const from = this.#shown.findLastIndex((each, at) => at < end && each.part.contains("user"));
-      for (const each of this.#shown.slice(from)) each.inert = true;
+      this.#markReplaced(from);
       this.#after = after;
       await this.send(content);
     };
@@ -326,7 +370,7 @@ export class Thread {
     disabled = false,
   ): HTMLButtonElement {
     const onclick = () => {
-      if (this.#isBusy || this.#conversationId === undefined) return;
+      if (this.#isBusy || this.isReplying || this.#conversationId === undefined) return;
       act(this.#frame.client, this.#conversationId).catch((error) => this.#frame.say(this.#reasonOf(error)));
     };
     return h(
