@@ -98,13 +98,14 @@ async function talk(
   body: object,
   headers: HeadersInit,
   meanwhile = async () => {},
+  end = "there!",
 ): Promise<string> {
   const response = await api.send("POST", "/chat/completions", body, headers);
   assert.equal(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
   const run = await api.engine.next();
   run.write("Hi ");
   await meanwhile();
-  run.write("there!");
+  run.write(end);
   run.finish();
   const events = readData(await response.text());
   assert.equal(events.pop(), "[DONE]");
@@ -181,4 +182,24 @@ describe("LibreChat", { timeout: 60_000 }, () => {
     });
     assert.deepEqual(await stored(api), [["68f0c1d2e3b4a5968778695a", ["Hello?", "Hi there!"]]]);
   });
+});
+
+describe("another reply, and an edited question,", { timeout: 60_000 }, () => {
+  for (const [name, { settings, headers, chat }] of Object.entries({ openWebUI, libreChat })) {
+    test(`are branches, on which no question is doubled (${name})`, async () => {
+      await using api = await open(settings);
+      const path = async () => (await api.messages("current")).map(({ content }) => content);
+      const get = (reply: string, ...contents: readonly string[]) =>
+        talk(api, chat(...contents), headers, undefined, reply);
+      await get("one!", "Hello?");
+      await get("two!", "Hello?");
+      assert.deepEqual(await path(), ["Hello?", "Hi two!"]);
+      await get("three!", "Hello?", "Hi two!", "And?");
+      await get("four!", "Hello?", "Hi two!", "And?");
+      assert.deepEqual(await path(), ["Hello?", "Hi two!", "And?", "Hi four!"]);
+      await get("five!", "Hello?", "Hi two!", "But?");
+      assert.deepEqual(await path(), ["Hello?", "Hi two!", "But?", "Hi five!"]);
+      assert.equal((await api.conversations()).length, 1);
+    });
+  }
 });
