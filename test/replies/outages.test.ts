@@ -38,7 +38,7 @@ test("an outage is logged once for each thing that is retried, however long it l
   const said: string[] = [];
   const memory = { ...createMemoryStore(), exclusive: false };
   const log: Log = (level, message) => {
-    if (level !== "debug" && message !== "request") said.push(`${level} ${message}`);
+    if (level !== "debug" && !["request", "audit"].includes(message)) said.push(`${level} ${message}`);
   };
   await using chat = await openChat(inProcess, { store: withOutages(memory, () => down), log });
   await using other = await chat.another({ store: withOutages(memory, () => down), log });
