@@ -80,7 +80,7 @@ describe("a store in SQLite", () => {
       store.createConversation(conversation(owner, { id: "conv_new" })),
     ];
     assert.deepEqual(await Promise.all(turn), [
-      { result: "begun" },
+      { result: "begun", memory: null },
       { result: "busy", replyId: running.reply.id },
       undefined,
     ]);
