@@ -213,8 +213,6 @@ for (const { name, skip, start } of sharedBrowsers) {
       await chat.page.route("**/messages/stream", (route) => route.abort());
       await chat.say("words of mine");
       await chat.page.locator("twin-chat [part~=user]").waitFor();
-      await chat.page.unroute("**/messages/stream");
-      await chat.page.route("**/conversations/*/messages/stream", (route) => route.abort());
       await chat.page.reload();
       await chat.page.locator("twin-chat [part~=greeting]").waitFor();
       await chat.page.waitForFunction(
