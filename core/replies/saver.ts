@@ -25,12 +25,6 @@ const unheardMs = 10_000;
 /** Pause between two saves of a running reply, in milliseconds; shorter if the lease is short. */
 const saveMs = 1000;
 
-/**
- * Saves fall on multiples of this, in milliseconds, so that those of several replies share a commit (in SQLite). Short,
- * so that no beat has so many of them that tokens wait.
- */
-const beatMs = 50;
-
 /** That pause while a follower reads the saved text, in milliseconds. */
 const followedSaveMs = 150;
 
@@ -56,11 +50,6 @@ export interface Saved {
 /** The lease of a new producer. */
 export function newLease({ newId, clock, leaseMs }: ReplyContext): Lease {
   return { holder: newId("run"), until: clock.now() + leaseMs };
-}
-
-/** A pause that is shortened so that it ends on a beat. */
-function toBeat(pauseMs: number, now: number): number {
-  return pauseMs - ((now + pauseMs) % Math.min(beatMs, pauseMs));
 }
 
 /** Saves one reply. */
@@ -90,12 +79,11 @@ export class Saver {
    * `before` is called before each save.
    */
   start(before: () => void): void {
-    const { clock } = this.#context;
     const pause = this.#pauseMs;
-    this.#savedAt = clock.now();
+    this.#savedAt = this.#context.clock.now();
     this.#saving = repeat(
-      clock,
-      () => toBeat(this.isFollowedThroughStore ? Math.min(followedSaveMs, pause) : pause, clock.now()),
+      this.#context.clock,
+      () => (this.isFollowedThroughStore ? Math.min(followedSaveMs, pause) : pause),
       async () => {
         this.#limitFollowing();
         before();
@@ -145,7 +133,7 @@ export class Saver {
     const { store, clock, leaseMs } = this.#context;
     // No other process can cancel it or take it over: only the lease needs to be renewed in time.
     const quietMs = store.exclusive ? leaseMs / 3 : this.#pauseMs;
-    return !isWithin(quietMs - beatMs, this.#savedAt, clock.now());
+    return !isWithin(quietMs, this.#savedAt, clock.now());
   }
 
   async #save(): Promise<void> {

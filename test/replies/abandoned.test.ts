@@ -12,14 +12,11 @@ import { createManualClock } from "../support/clock.ts";
 import { dataOf, inProcess, startOfTests } from "../support/harness.ts";
 import { type CutOff, openCutOff } from "./cut-off.ts";
 
-/** How long after the start saves fall on a beat, which comes every 50 ms. */
-const firstBeatMs = 50 - (startOfTests % 50);
-
-/** A store that records each saved text and the end of its renewed lease, in milliseconds since the first beat. */
+/** A store that records each saved text and the end of its renewed lease, in milliseconds since the start. */
 function noting(store: Store) {
   const saves: [text: string | undefined, until: number][] = [];
   const saveReply: Store["saveReply"] = (save) => {
-    saves.push([save.content, save.lease.until - startOfTests - firstBeatMs]);
+    saves.push([save.content, save.lease.until - startOfTests]);
     return store.saveReply(save);
   };
   return { store: { ...store, saveReply }, saves };
@@ -28,7 +25,6 @@ function noting(store: Store) {
 test("a running reply's text is saved, and its lease renewed, once a second", async () => {
   const { store, saves } = noting({ ...createMemoryStore(), exclusive: false });
   await using chat = await openChat(inProcess, { store });
-  await chat.clock.advance(firstBeatMs);
   const { messageId, run } = await chat.begin();
   run.write("one");
   await chat.clock.advance(1000);
@@ -40,27 +36,9 @@ test("a running reply's text is saved, and its lease renewed, once a second", as
   ]);
 });
 
-test("replies that began a moment apart are saved at the same moment, a silent one as well", async () => {
-  const { store, saves } = noting({ ...createMemoryStore(), exclusive: false });
-  await using chat = await openChat(inProcess, { store });
-  await chat.clock.advance(firstBeatMs);
-  const { run } = await chat.begin();
-  await chat.clock.advance(20);
-  const other = await chat.fixture.conversation(chat.key, "scripted");
-  const path = `/conversations/${other}/messages/stream`;
-  await chat.fixture.call("POST", path, chat.key, { content: "Hello?" });
-  run.write("one");
-  await chat.clock.advance(980);
-  assert.deepEqual(saves, [
-    ["one", 31_000],
-    [undefined, 31_000],
-  ]);
-});
-
 test("in an exclusive store, a silent reply is saved only to renew its lease, and only when that is due", async () => {
   const { store, saves } = noting(createMemoryStore());
   await using chat = await openChat(inProcess, { store });
-  await chat.clock.advance(firstBeatMs);
   const stream = chat.stream();
   const run = await chat.engine.next();
   await chat.clock.advance(9_999);
