@@ -2,8 +2,8 @@
  * Turns a service's callbacks into OpenTelemetry spans and metrics, through `@opentelemetry/api`: the SDK, the exporter
  * and the sampling are the host's.
  *
- * Names follow the semantic conventions for HTTP servers and for generative AI
- * (https://opentelemetry.io/docs/specs/semconv/gen-ai/).
+ * Names follow the semantic conventions for HTTP servers and for generative AI, v0.1.0
+ * (https://github.com/open-telemetry/semantic-conventions-genai).
  *
  * @module
  */
@@ -61,9 +61,14 @@ export interface OpenTelemetryOptions {
  * ```
  */
 export function createOpenTelemetryObserver(options: OpenTelemetryOptions = {}): Observer {
-  const { tracer = trace.getTracer("twin-service"), meter = metrics.getMeter("twin-service") } = options;
+  const scope = ["twin-service", undefined, { schemaUrl }] as const;
+  const { tracer = trace.getTracerProvider().getTracer(...scope), meter = metrics.getMeter(...scope) } =
+    options;
   return new OpenTelemetryObserver(tracer, createInstruments(meter));
 }
+
+/** The conventions that the names follow: https://github.com/open-telemetry/semantic-conventions-genai, v0.1.0. */
+const schemaUrl = "https://opentelemetry.io/schemas/gen-ai/0.1.0";
 
 const seconds = { unit: "s" };
 

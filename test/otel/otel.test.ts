@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { SpanStatusCode } from "@opentelemetry/api";
+import { SpanStatusCode, trace } from "@opentelemetry/api";
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -190,4 +190,19 @@ describe("metrics", () => {
     const told = JSON.stringify([attributes, spanNamed(requestSpan)?.attributes]);
     assert.doesNotMatch(told, /alice|key_/);
   });
+});
+
+test("spans and metrics of the global providers carry the address of the conventions' schema", async (t) => {
+  const spans = new InMemorySpanExporter();
+  trace.setGlobalTracerProvider(
+    new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }),
+  );
+  t.after(() => trace.disable());
+  await using fixture = await openFixture(inProcess, { observe: createOpenTelemetryObserver() });
+  await fixture.send("/healthz");
+  const [span] = spans.getFinishedSpans();
+  assert.deepEqual(
+    [span?.instrumentationScope.name, span?.instrumentationScope.schemaUrl],
+    ["twin-service", "https://opentelemetry.io/schemas/gen-ai/0.1.0"],
+  );
 });
