@@ -140,8 +140,8 @@ describe("an engine", () => {
       const made = await fixture.call("POST", "/conversations", key, body);
       return (await dataOf<{ id: string }>(made)).id;
     };
-    const told = async (id: string, of = chat) => {
-      const sent = of.fixture.call("POST", `/conversations/${id}/messages`, key, { content: "Hello?" });
+    const told = async (id: string, asked = chat) => {
+      const sent = asked.fixture.call("POST", `/conversations/${id}/messages`, key, { content: "Hello?" });
       const run = await chat.engine.next();
       run.finish();
       await sent;
@@ -152,10 +152,10 @@ describe("an engine", () => {
     const write = (content: string) => fixture.call("PUT", path("ann", "scripted"), key, { content });
     await write("Likes tea.");
     await fixture.call("PUT", path("bob", "echo"), key, { content: "Is of another twin." });
-    for (const of of [chat, other]) assert.equal(await told(ann, of), "Likes tea.");
+    for (const each of [chat, other]) assert.equal(await told(ann, each), "Likes tea.");
     for (const id of [bob, nobody]) assert.equal(await told(id), null);
     await write("Likes coffee.");
-    for (const of of [other, chat]) assert.equal(await told(ann, of), "Likes coffee.");
+    for (const each of [other, chat]) assert.equal(await told(ann, each), "Likes coffee.");
     await fixture.call("DELETE", path("ann", "scripted"), key);
     assert.equal(await told(ann, other), null);
   });
