@@ -53,7 +53,14 @@ describe("the server", () => {
     const { folder, flags } = await scratch();
     const file = join(folder, "data", "twins.db");
     const first = await startServer(flags);
-    assert.deepEqual(only(await first.logged(`new database at ${file}`), "level", "near"), { level: "info" });
+    // The working folder may have a database of its own, of a server that was started there.
+    const { level, near = [] } = only(await first.logged(`new database at ${file}`), "level", "near");
+    const others = near as readonly string[];
+    assert.deepEqual(
+      others.filter((other) => other.startsWith(folder)),
+      [],
+    );
+    assert.equal(level, others.length > 0 ? "warn" : "info");
     assert.deepEqual(only(await first.logged("started"), "database", "file"), { database: "sqlite", file });
     await first.stop();
 
