@@ -70,9 +70,7 @@ export function createKnowledgeEngine(
   return {
     continues: "exact",
     async reply(turn, output) {
-      const index = await indexOf(turn.twin);
-      const nearest = await index.nearest(turn.content);
-      const { text, sources } = answer({ ...turn, nearest }, index);
+      const { text, sources } = await answer(turn, await indexOf(turn.twin));
       if (sources) output.progress({ stage: "sources", sources: sources.map(toSource) });
       await writeWords(text, turn, output, options);
       return { finishReason: "stop", usage: null };
@@ -80,13 +78,8 @@ export function createKnowledgeEngine(
   };
 }
 
-/** A turn, and the sections whose meaning is nearest to its question, if that was looked for. */
-interface Asked extends Turn {
-  readonly nearest?: readonly Near[];
-}
-
 /** Answers a message: small talk, one question, or several. */
-function answer(turn: Asked, index: KnowledgeIndex): Answer {
+async function answer(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
   const asked = index.asked(turn.content);
   if (asked) return tell([certain(asked)], turn, index);
   if (!calledIn(turn, index)?.alone) {
@@ -97,14 +90,16 @@ function answer(turn: Asked, index: KnowledgeIndex): Answer {
   const content = withoutSmallTalk(turn.content, turn.twin.name);
   const questions = questionsIn(content, index);
   if (questions.length < 2) return answerQuestion({ ...turn, content }, index);
-  const answers = questions.map((question) => {
-    const { text, sources } = answerQuestion({ ...turn, content: question, history: [], nearest: [] }, index);
-    return {
-      question,
-      sources: sources ?? [],
-      text: sources?.length ? text : say("unknown", turn, index, []),
-    };
-  });
+  const answers = await Promise.all(
+    questions.map(async (question) => {
+      const { text, sources } = await answerQuestion({ ...turn, content: question, history: [] }, index);
+      return {
+        question,
+        sources: sources ?? [],
+        text: sources?.length ? text : say("unknown", turn, index, []),
+      };
+    }),
+  );
   const sources = answers.flatMap((one) => one.sources);
   if (sources.length === 0) return answerQuestion({ ...turn, content }, index);
   return { text: join(...answers.map(({ question, text }) => `**${question}**\n\n${text}`)), sources };
@@ -124,10 +119,10 @@ function questionsIn(content: string, index: KnowledgeIndex): string[] {
   return questions.slice(0, mostQuestions);
 }
 
-function answerQuestion(turn: Asked, index: KnowledgeIndex): Answer {
+async function answerQuestion(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
   const asked = index.asked(turn.content);
   if (asked) return tell([certain(asked)], turn, index);
-  const found = byMeaning(search(turn, index), turn, index);
+  const found = byMeaning(search(turn, index), await index.nearest(turn.content), index);
   if (!found) return dontKnow(turn, index);
   const { findings, sure } = found;
   const [first, ...others] = findings;
@@ -184,17 +179,13 @@ function quoteCalled(called: Passage, { content }: Turn, index: KnowledgeIndex, 
   return { findings: [own, ...findings.filter((finding) => !isIts(finding))], sure: true };
 }
 
-/** How much a section must mean what the question does, to be offered. */
-const enoughLikeness = 0.3;
-
 /** What the question's meaning finds where its words are not certain, or find nothing. It is never certain. */
 function byMeaning(
   found: Found | undefined,
-  { nearest = [] }: Asked,
+  [near]: readonly Near[],
   index: KnowledgeIndex,
 ): Found | undefined {
-  const [near] = nearest;
-  if (found?.sure || !near || near.likeness < enoughLikeness) return found;
+  if (found?.sure || !near) return found;
   const passage = index.passageOf(near.section);
   if (!passage) return found;
   const findings = found?.findings ?? [];

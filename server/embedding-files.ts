@@ -21,7 +21,7 @@ export function createEmbeddingFiles(folder: string, log: Log): EmbeddingCache {
   let warned = false;
   return {
     async load(digest) {
-      const bytes = await readFile(join(folder, digest)).catch(() => undefined);
+      const bytes = await readFile(join(folder, digest)).catch(() => undefined); // saving says what is wrong with the folder
       return bytes && new Float32Array(Uint8Array.from(bytes).buffer, 0, Math.floor(bytes.length / 4));
     },
     async save(digest, vector) {

@@ -21,7 +21,7 @@ import {
 import type { Embed } from "../../knowledge/mod.ts";
 import { authorization, requireBaseUrl } from "./request.ts";
 
-/** Keeps vectors of twins' texts, never of questions, so that a text is sent once. What fails is treated as if nothing were kept. */
+/** Keeps vectors of twins' texts, never of questions, so that a text is sent once. A rejection counts as an outage. */
 export interface EmbeddingCache {
   /** The vector that was kept under a digest. */
   load(digest: string): Promise<Float32Array | undefined>;
@@ -87,7 +87,13 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
   let awayUntil = Number.NEGATIVE_INFINITY;
   let warned = false;
 
-  async function ask(texts: readonly string[], limitMs: number): Promise<readonly Float32Array[]> {
+  /** Asks the server. Undefined: it was away a moment ago. */
+  async function ask(
+    texts: readonly string[],
+    limitMs: number,
+  ): Promise<readonly Float32Array[] | undefined> {
+    if (texts.length === 0) return [];
+    if (clock.now() < awayUntil) return undefined;
     // Looked up at each call, so that a `fetch` that is replaced later is used, too.
     const fetch = options.fetch ?? globalThis.fetch;
     const controller = new AbortController();
@@ -97,22 +103,32 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
       const { signal } = controller;
       const response = await fetch(url, { method: "POST", headers, body, signal, redirect: "manual" });
       if (!response.ok) throw new Error(`status ${response.status}`);
-      return vectorsIn(await response.json(), texts.length);
+      const vectors = vectorsIn(await response.json(), texts.length);
+      warned = false;
+      return vectors;
     } finally {
       callOff();
     }
   }
 
-  async function askOnce(
-    texts: readonly string[],
-    limitMs: number,
-  ): Promise<readonly Float32Array[] | undefined> {
-    if (texts.length === 0) return [];
-    if (clock.now() < awayUntil) return undefined;
+  /** The vectors of a twin's sections: those that are kept, and of the others what the server says. */
+  async function recall(texts: readonly string[]): Promise<readonly Float32Array[] | undefined> {
+    const digests = texts.map((text) => sha256(`${model}\n${text}`));
+    const vectors = await Promise.all(digests.map((digest) => cache?.load(digest)));
+    const missing = texts.flatMap((_, at) => (vectors[at] ? [] : at));
+    const asked = missing.map((at) => texts[at] ?? "");
+    const made = await ask(asked, requestMs.sections);
+    if (!made) return undefined;
+    for (const [place, at] of missing.entries()) {
+      vectors[at] = made[place];
+      await cache?.save(digests[at] ?? "", made[place] ?? new Float32Array());
+    }
+    return vectors.filter((vector) => vector !== undefined);
+  }
+
+  return async (texts, of) => {
     try {
-      const vectors = await ask(texts, limitMs);
-      warned = false;
-      return vectors;
+      return await (of === "question" ? ask(texts, requestMs.question) : recall(texts));
     } catch (error) {
       awayUntil = clock.now() + pauseMs;
       const message = "the embeddings of a model's server are away: twins search by words alone";
@@ -120,23 +136,6 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
       warned = true;
       return undefined;
     }
-  }
-
-  return async (texts, of) => {
-    if (of === "question") return askOnce(texts, requestMs.question);
-    const digests = texts.map((text) => sha256(`${model}\n${text}`));
-    const vectors = await Promise.all(digests.map((digest) => cache?.load(digest).catch(() => undefined)));
-    const missing = texts.flatMap((_, at) => (vectors[at] ? [] : at));
-    const made = await askOnce(
-      missing.map((at) => texts[at] ?? ""),
-      requestMs.sections,
-    );
-    if (!made) return undefined;
-    for (const [place, at] of missing.entries()) {
-      vectors[at] = made[place];
-      await cache?.save(digests[at] ?? "", made[place] ?? new Float32Array()).catch(() => {});
-    }
-    return vectors.filter((vector) => vector !== undefined);
   };
 }
 

@@ -31,6 +31,8 @@ const longestText = 2_000;
 const patienceMs = 2_000;
 /** How many sections a question finds. */
 const mostNear = 16;
+/** How much a section must mean what the question does. */
+const enoughLikeness = 0.3;
 
 /** The meanings of a twin's sections. */
 export class Meanings {
@@ -63,7 +65,8 @@ export class Meanings {
       }))
       .sort((one, other) => other.apart - one.apart)
       .slice(0, mostNear)
-      .map(({ section, apart, whole }) => ({ section, likeness: Math.min(apart, whole) }));
+      .map(({ section, apart, whole }) => ({ section, likeness: Math.min(apart, whole) }))
+      .filter(({ likeness }) => likeness >= enoughLikeness);
   }
 
   /** Reads the sections once. What failed is tried again with the next question. */

@@ -84,6 +84,21 @@ test("the offline engine offers what a question means, never as certain, and ref
   assert.match(await say("Until when are there eggs?", embed), /until ten/);
 });
 
+test("where no section means what is asked, a model is told the topics", async () => {
+  await using server = await startEmbeddings(shapes.OpenAI);
+  const brief = createBriefings({ embed: embedAt(server.baseUrl) });
+  const { findings, sources } = await brief({ twin, history: [], content: "Explain quantum chromodynamics" });
+  assert.deepEqual(sources, []);
+  assert.match(findings ?? "", /Nothing that you know fits[\s\S]+- Pets\n- Mornings/);
+});
+
+test("each of several questions in one message is answered by its meaning", async () => {
+  await using server = await startEmbeddings(shapes.OpenAI);
+  const answer = await say("Darf mein Hund mit? Wo kann ich parken?", embedAt(server.baseUrl));
+  for (const text of ["A dog sleeps for free", "You may park in the yard"])
+    assert.ok(answer.includes(text), answer);
+});
+
 test("while the server is away, words alone decide, with one warning an outage, and it is asked again later", async () => {
   await using server = await startEmbeddings(shapes.OpenAI, 503);
   const clock = createManualClock();
