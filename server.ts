@@ -158,15 +158,13 @@ async function makeKey({ settings, isNew, ...request }: CommandConfig<"key">): P
 }
 
 async function manageKeys(config: CommandConfig<"keys"> | CommandConfig<"revoke">): Promise<void> {
-  const { settings, sub, url } = config;
-  const owners =
-    config.command === "revoke" && sub === undefined
-      ? await findOwners(settings, config, openQuietLog(settings))
-      : [sub ?? ""];
+  const { settings, url } = config;
+  const log = openQuietLog(settings);
+  const owners = await findOwners(settings, config, log);
   for (const owner of owners) {
     const { client, close } =
       url === undefined
-        ? await connectLocally(settings, { sub: owner, log: openQuietLog(settings) })
+        ? await connectLocally(settings, { sub: owner, log })
         : { client: await connectForKeys(settings, url, owner), close: async () => {} };
     try {
       const lines = config.command === "keys" ? await listKeys(client) : await revokeKeys(client, config);

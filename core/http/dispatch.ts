@@ -11,6 +11,7 @@ import type { Observer } from "../base/observe.ts";
 import type { RateLimiter } from "../limits/token-bucket.ts";
 import { ApiError, type ErrorCode, shuttingDown } from "../wire/errors.ts";
 import { type Answer, type HeaderFields, type IncomingRequest, readHeaderFields } from "../wire/request.ts";
+import { requireHost, splitTarget } from "../wire/target.ts";
 import { piecesOf, TextStream } from "../wire/text-stream.ts";
 import { type IdentifyCaller, requireScope } from "./admission.ts";
 import { corsHeaders, optionsAnswer } from "./cors.ts";
@@ -18,15 +19,7 @@ import { commonHeaders, errorAnswer, toAnswer, toApiError, tooMuchAtOnce } from 
 import { readInput, takesBody } from "./input.ts";
 import { chargeRequest } from "./rate-limit.ts";
 import type { ApiExtension, Caller, HandlerContext, PathParams, Route } from "./route.ts";
-import {
-  allowedMethods,
-  createRouteFinder,
-  createRouter,
-  type MatchedPath,
-  requireHost,
-  routeOf,
-  splitTarget,
-} from "./router.ts";
+import { allowedMethods, createRouteFinder, createRouter, type MatchedPath, routeOf } from "./router.ts";
 
 /** What the steps need. */
 export interface DispatcherOptions {

@@ -24,6 +24,11 @@ export async function listKeys({ keys }: TwinClient): Promise<string[]> {
   return lines;
 }
 
+/** Whose keys. Undefined: those of whoever has the keys that are meant. */
+interface OwnerRequest {
+  readonly sub: string | undefined;
+}
+
 /** Which keys to revoke. */
 interface RevokeRequest {
   readonly id?: string | undefined;
@@ -34,22 +39,21 @@ interface RevokeRequest {
 /** Whose keys are meant, in the database: an operator who finds a key somewhere does not know its owner. */
 export async function findOwners(
   settings: Settings,
-  { id, prefix = "" }: RevokeRequest,
+  { sub, id, prefix = "" }: OwnerRequest & RevokeRequest,
   log: Log,
 ): Promise<readonly string[]> {
+  if (sub !== undefined) return [sub];
   const { store, close } = await openStorage(settings, { log, signal: new AbortController().signal });
   try {
     const found = await store.findKeys(id === undefined ? { prefix: prefix.slice(0, prefixLength) } : { id });
-    if (found.length === 0) throw noSuchKey();
+    if (found.length === 0) throw new ConfigError(noSuchKey);
     return [...new Set(found.map(({ owner }) => owner))];
   } finally {
     await close();
   }
 }
 
-function noSuchKey(): ConfigError {
-  return new ConfigError("There is no such key that is not revoked yet.");
-}
+const noSuchKey = "There is no such key that is not revoked yet.";
 
 /** Revokes the keys that are meant and not revoked yet, and returns a line for each. */
 export async function revokeKeys({ keys }: TwinClient, { id, prefix }: RevokeRequest): Promise<string[]> {
@@ -62,6 +66,6 @@ export async function revokeKeys({ keys }: TwinClient, { id, prefix }: RevokeReq
     await keys.revoke(key.id);
     revoked.push(`revoked ${key.id}  ${key.prefix}`);
   }
-  if (revoked.length === 0) throw noSuchKey();
+  if (revoked.length === 0) throw new ConfigError(noSuchKey);
   return revoked;
 }

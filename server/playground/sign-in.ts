@@ -9,6 +9,7 @@ import { systemClock } from "../../core/base/clock.ts";
 import type { Service } from "../../core/service.ts";
 import { ApiError } from "../../core/wire/errors.ts";
 import type { Answer, IncomingRequest } from "../../core/wire/request.ts";
+import { splitTarget } from "../../core/wire/target.ts";
 import type { Settings } from "../settings.ts";
 import { signFor } from "../tokens.ts";
 import { isLocal, isLoopback, showsPages } from "./pages.ts";
@@ -38,20 +39,22 @@ export function createSignIn(
 ): PlaygroundSignIn | undefined {
   if (secret === undefined || !showsPages(settings) || !isLoopback(settings.host)) return undefined;
   const path = `${settings.basePath}/sign-in`;
-  let code = { digest: "", until: 0 };
+  let code: { readonly digest: Buffer; readonly until: number } | undefined;
 
-  async function signIn(request: IncomingRequest, refuse: Service["refuse"]): Promise<Answer> {
+  const signIn = async (request: IncomingRequest, refuse: Service["refuse"]): Promise<Answer> => {
     const [, given = ""] = /^Bearer ([\w-]{1,100})$/.exec(request.headers.get("authorization") ?? "") ?? [];
-    const isRight = isEqual(digestOf(given), code.digest) && clock.now() < code.until;
-    if (!isRight || !isLocal(request.headers)) return refuse(invalidCode());
-    code = { digest: "", until: 0 };
-    const token = await signFor(settings, secret ?? "", {
-      sub: playgroundOwner,
-      expiresInSeconds: linkSeconds,
-    });
+    const isRight = code && timingSafeEqual(digestOf(given), code.digest) && clock.now() < code.until;
+    if (!isRight || !isLocal(request.headers)) {
+      const message =
+        "This link was used already, or is too old: start the server again, or sign in with a key or JWT.";
+      return refuse(new ApiError("invalid_token", message));
+    }
+    code = undefined;
+    const content = { sub: playgroundOwner, expiresInSeconds: linkSeconds };
+    const token = await signFor(settings, secret, content);
     const headers = { "Content-Type": "application/json", "Cache-Control": "no-store" };
     return { status: 200, headers, body: JSON.stringify({ data: { token } }) };
-  }
+  };
 
   return {
     link(url) {
@@ -62,28 +65,13 @@ export function createSignIn(
     beside: (service) => ({
       ...service,
       answer: (request) =>
-        request.method === "POST" && pathOf(request.url) === path
+        request.method === "POST" && splitTarget(request.url).path === path
           ? signIn(request, service.refuse)
           : service.answer(request),
     }),
   };
 }
 
-function invalidCode(): ApiError {
-  return new ApiError(
-    "invalid_token",
-    "This link was used already, or is too old: start the server again, or sign in with a key or JWT.",
-  );
-}
-
-function digestOf(text: string): string {
-  return hash("sha256", text);
-}
-
-function isEqual(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
-}
-
-function pathOf(url: string): string {
-  return url.replace(/^https?:\/\/[^/]*/i, "").replace(/[?#].*$/, "");
+function digestOf(text: string): Buffer {
+  return hash("sha256", text, "buffer");
 }
