@@ -206,11 +206,11 @@ describe("chat", () => {
   const input = "Hello there\n\nGood bye\n";
 
   test("it sends the lines of its input to a twin, and shows the replies", async () => {
-    const { flags } = await scratch();
-    const { code, stdout, stderr } = await runServer(["chat", "echo", ...flags], {}, { input });
+    const { flags, folder } = await scratch();
+    const options = { input, cwd: join(folder, "twins") }; // the checkout may have another database
+    const { code, stdout, stderr } = await runServer(["chat", "echo", ...flags], {}, options);
     assert.equal(stdout, "Echo: Hello!\nEcho: Hello there\nEcho: Good bye\n", stderr);
-    // It warns of a database in the working folder, which a server that was started there may have made.
-    assert.equal(stderr.replace(/^.*"new database at .*\n/, ""), "");
+    assert.equal(stderr, "");
     assert.equal(code, 0);
   });
 

@@ -133,8 +133,9 @@ export function launchServer(args: readonly string[], variables: Variables = {})
 export async function startServer(
   args: readonly string[],
   variables: Variables = {},
+  options: { readonly cwd?: string } = {},
 ): Promise<ServerProcess> {
-  const launched = launch(["--port", "0", ...args], variables);
+  const launched = launch(["--port", "0", ...args], variables, options);
   const { child, output } = launched;
   const find = () => /^listening on (\S+)\n/.exec(output.stdout)?.[1];
   return { ...control(launched), url: await heard(launched, child.stdout, find) };
