@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin, transform } from "esbuild";
+import { minify } from "terser";
 import { style } from "../web/widget/style.ts";
 
 /** The pages, by the names of their folders. */
@@ -61,7 +62,12 @@ ${body}<script type="module">${script}</script>
  * serve it.
  */
 export async function buildWidget(): Promise<string> {
-  const content = await bundle("widget/mod.ts");
+  // Other people's pages load it: a second minifier takes off another fortieth.
+  const { code: content = "" } = await minify(await bundle("widget/mod.ts"), {
+    module: true,
+    ecma: 2022,
+    compress: { passes: 3 },
+  });
   const digest = createHash("sha256").update(content).digest("hex").slice(0, 16);
   const headersFor = (cacheControl: string) => {
     const type = { "Content-Type": "text/javascript; charset=utf-8", "Cache-Control": cacheControl };

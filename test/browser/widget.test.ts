@@ -275,7 +275,7 @@ for (const { name, skip, start } of sharedBrowsers) {
       await page.locator("twin-chat textarea").press("Enter");
       await replies.getByText("same day").waitFor();
       await page.getByRole("button", { name: "👍" }).click();
-      await page.locator("twin-chat [aria-pressed=true]", { hasText: "👍" }).waitFor();
+      await page.getByRole("button", { name: "👍", pressed: true }).waitFor();
       await page.getByRole("button", { name: "Edit" }).press("Enter");
       await page.locator("twin-chat [part~=user][inert]").waitFor();
       await page.keyboard.press("Escape");
@@ -300,7 +300,7 @@ for (const { name, skip, start } of sharedBrowsers) {
       await page.locator("twin-chat [part=launcher]").click();
       await replies.getByText("same day").waitFor();
       assert.deepEqual(await questions.allInnerTexts(), ["Do you deliver?"]);
-      await page.locator("twin-chat [aria-pressed=true]", { hasText: "👍" }).waitFor();
+      await page.getByRole("button", { name: "👍", pressed: true }).waitFor();
     });
 
     for (const [locale, says, direction] of [

@@ -1,5 +1,5 @@
 /**
- * Elements: made in one expression, found by their ids, and lists whose end stays in view.
+ * Elements: made in one expression, found by their ids, icons, and lists whose end stays in view.
  *
  * @module
  */
@@ -25,6 +25,20 @@ export function h<Name extends keyof HTMLElementTagNameMap>(
     ...children.filter((child): child is Node | string => child !== undefined && child !== false),
   );
   return element;
+}
+
+/** A picture of lines, by the commands of an SVG path in a square of 24. */
+export function icon(path: string): SVGElement {
+  const namespace = "http://www.w3.org/2000/svg";
+  const [image, line] = [
+    document.createElementNS(namespace, "svg"),
+    document.createElementNS(namespace, "path"),
+  ];
+  image.setAttribute("viewBox", "0 0 24 24");
+  image.setAttribute("aria-hidden", "true");
+  line.setAttribute("d", path);
+  image.append(line);
+  return image;
 }
 
 /** The element of the page with an id. */

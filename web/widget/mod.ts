@@ -5,7 +5,7 @@
  */
 
 import { AuthenticationError, ConnectionError, InternalServerError, TwinClient } from "../../client/mod.ts";
-import { followEnd, h } from "../shared/dom.ts";
+import { followEnd, h, icon } from "../shared/dom.ts";
 import { style } from "./style.ts";
 import { directionOf, type TextName, textsOf } from "./texts.ts";
 import { reasonOf, Thread } from "./thread.ts";
@@ -310,20 +310,6 @@ export class TwinChatElement extends Base {
     if (value === null) throw new Error(`<twin-chat> needs the attribute ${attribute}.`);
     return value;
   }
-}
-
-/** A picture of lines. */
-function icon(path: string): SVGElement {
-  const namespace = "http://www.w3.org/2000/svg";
-  const [image, line] = [
-    document.createElementNS(namespace, "svg"),
-    document.createElementNS(namespace, "path"),
-  ];
-  image.setAttribute("viewBox", "0 0 24 24");
-  image.setAttribute("aria-hidden", "true");
-  line.setAttribute("d", path);
-  image.append(line);
-  return image;
 }
 
 if (globalThis.customElements?.get("twin-chat") === undefined) {

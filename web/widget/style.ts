@@ -79,7 +79,7 @@ slot[name="header"] { display: flex; flex: 1; align-items: center; gap: 0.6rem; 
   background: var(--accent);
   font-weight: 650;
 }
-[part="avatar"]:empty { display: none; }
+[part="avatar"]:empty, [part="state"]:empty, [part="starters"]:empty { display: none; }
 [part="avatar"] img { width: 100%; height: 100%; object-fit: cover; }
 :host(:not([launcher])) [part~="close"] { display: none; }
 [part="messages"] {
@@ -91,7 +91,6 @@ slot[name="header"] { display: flex; flex: 1; align-items: center; gap: 0.6rem; 
   overflow: auto;
   overscroll-behavior: contain;
 }
-[part="messages"]:focus-visible { outline-offset: -2px; }
 [part~="message"] { max-width: 44rem; overflow-wrap: anywhere; }
 [part~="user"], [part~="greeting"] { white-space: pre-wrap; }
 [part~="user"] {
@@ -104,10 +103,11 @@ slot[name="header"] { display: flex; flex: 1; align-items: center; gap: 0.6rem; 
   background: var(--accent);
 }
 [part~="user"][aria-busy] { color: var(--ink); background: var(--sunken); }
-[part="state"] { display: flex; flex-wrap: wrap; gap: 0.25rem 0.4rem; margin: 0.35rem 0 0; color: var(--soft); font-size: 0.8125rem; }
-[part="state"]:empty { display: none; }
-[part~="tools"] { display: flex; align-items: center; gap: 0.1rem; margin: -0.6rem 0 0; color: var(--soft); font-size: 0.8125rem; }
-[part~="tools"] button { min-width: 1.75rem; padding: 0.1rem 0.3rem; font-weight: 400; }
+[part="state"], [part~="tools"], [part="status"] { color: var(--soft); font-size: 0.8125rem; }
+[part="state"] { display: flex; flex-wrap: wrap; gap: 0.25rem 0.4rem; margin: 0.35rem 0 0; }
+[part~="tools"] { display: flex; align-items: center; gap: 0.1rem; margin: -0.6rem 0 0; }
+[part~="tools"] button { min-width: 1.75rem; padding: 0.3rem; }
+[part~="tools"] svg { width: 1.1rem; }
 [part~="tools"] [aria-pressed="true"] { background: var(--line); }
 [part~="mine"] { align-self: flex-end; }
 [inert] { opacity: 0.4; }
@@ -131,8 +131,7 @@ blockquote { padding-inline-start: 0.9rem; border-inline-start: 2px solid var(--
 hr { border: 0; border-block-start: 1px solid var(--line); }
 [part="text"] img { max-width: 100%; border-radius: 0.5rem; }
 [part="starters"] { display: flex; flex-wrap: wrap; gap: 0.5rem; }
-[part="starters"]:empty { display: none; }
-[part="status"] { min-height: 1.5em; margin: 0; padding: 0 1rem; color: var(--soft); font-size: 0.8125rem; }
+[part="status"] { min-height: 1.5em; margin: 0; padding: 0 1rem; }
 [part="composer"] { display: flex; align-items: end; gap: 0.5rem; padding: 0.25rem 1rem 1rem; }
 textarea {
   flex: 1;
@@ -146,7 +145,7 @@ textarea {
   font: inherit;
   resize: none;
 }
-textarea:focus-visible { outline-offset: -1px; }
+[part="messages"]:focus-visible, textarea:focus-visible { outline-offset: -2px; }
 textarea::placeholder { color: var(--soft); opacity: 1; }
 button {
   padding: 0.5rem 1rem;

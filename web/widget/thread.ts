@@ -17,7 +17,7 @@ import {
   TwinServiceError,
 } from "../../client/mod.ts";
 import { endOf, versionsOf } from "../shared/branches.ts";
-import { h } from "../shared/dom.ts";
+import { h, icon } from "../shared/dom.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
 import { type PathView, SharedPath } from "../shared/path.ts";
 import type { TextName } from "./texts.ts";
@@ -332,11 +332,12 @@ export class Thread implements PathView {
         if (version) await this.#path.choose(conversationId, endOf(all, version));
         await this.draw();
       };
-      return this.#tool(mark, `${to + 1} / ${versions.length}`, select, !version);
+      return this.#tool(`${to + 1} / ${versions.length}`, mark, select, !version);
     };
     const others =
       versions.length > 1 ? [turn("‹", at - 1), `${at + 1} / ${versions.length}`, turn("›", at + 1)] : [];
-    return h("p", { part: "tools mine" }, this.#tool("✎", this.#frame.text("edit"), edit), ...others);
+    const pencil = icon("M4 20l1-5L16 4l4 4L9 19z");
+    return h("p", { part: "tools mine" }, this.#tool(this.#frame.text("edit"), pencil, edit), ...others);
   }
 
   /** Buttons below a reply: to ask for another one, and to say what one thinks of it. */
@@ -349,23 +350,26 @@ export class Thread implements PathView {
       this.#after = after;
       await this.send(content);
     };
-    const rate = (mark: string, rating: "up" | "down") => {
-      const button = this.#tool(mark, mark, async (client, conversationId) => {
+    const rate = (label: string, rating: "up" | "down", path: string) => {
+      const button = this.#tool(label, icon(path), async (client, conversationId) => {
         await client.feedback.give(conversationId, id, { rating });
         for (const each of [up, down]) each.ariaPressed = String(each === button);
       });
       button.ariaPressed = String(feedback?.rating === rating);
       return button;
     };
-    const [up, down] = [rate("👍", "up"), rate("👎", "down")];
-    const tools = h("p", { part: "tools" }, this.#tool("↻", this.#frame.text("again"), again), up, down);
+    // Labels that are read aloud in each language. They are drawn, as not every device has a font for them.
+    const up = rate("👍", "up", "M7 11v9H4v-9zl4-8q3 0 3 3v3h5l-2 9q0 2-2 2H7");
+    const down = rate("👎", "down", "M7 13V4H4v9zl4 8q3 0 3-3v-3h5l-2-9q0-2-2-2H7");
+    const arrow = icon("M20 4v5h-5M20 9a8 8 0 1 0 0 6");
+    const tools = h("p", { part: "tools" }, this.#tool(this.#frame.text("again"), arrow, again), up, down);
     return tools;
   }
 
   /** A button that does something with the conversation, unless a message is sent or written. */
   #tool(
-    mark: string,
     label: string,
+    mark: Node | string,
     act: (client: TwinClient, conversationId: string) => Promise<unknown>,
     disabled = false,
   ): HTMLButtonElement {
