@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createOpenApi } from "./api/document/mod.ts";
+import { createOpenApi, inOpenApi32 } from "./api/document/mod.ts";
 import { type OperationId, pageRoutes, routes } from "./api/routes.ts";
 import { KeyLookup } from "./auth/key-lookup.ts";
 import { createIds, type Sha256 } from "./base/ids.ts";
@@ -12,7 +12,7 @@ import { MemoryBudget } from "./base/memory-budget.ts";
 import { createAuthentication } from "./http/admission.ts";
 import { Dispatcher } from "./http/dispatch.ts";
 import { unavailable } from "./http/envelope.ts";
-import type { HandlerContext, PathParams, Route } from "./http/route.ts";
+import type { HandlerContext, OpenApiVersion, PathParams, Route } from "./http/route.ts";
 import { Replies } from "./replies/replies.ts";
 import {
   type CompleteOptions,
@@ -155,17 +155,19 @@ function startOnce(start: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** The OpenAPI document as JSON, created when it is first read: few services are asked for it. */
+/** The OpenAPI document as JSON, in each version created when it is first read: few services are asked for it. */
 function lazyOpenApi(offered: readonly Route[], basePath: string, sha256: Sha256): HandlerContext["openApi"] {
   const versioned = offered.filter(({ path }) => path.startsWith("/api/v1/"));
-  let made: ReturnType<HandlerContext["openApi"]> | undefined;
-  return () => {
-    if (made) return made;
-    const document = JSON.stringify(createOpenApi(versioned, basePath));
-    const etag = `"${sha256(document).slice(0, 16)}"`;
-    made = { document, headers: { ETag: etag } };
-    return made;
+  const made: Partial<Record<OpenApiVersion, ReturnType<HandlerContext["openApi"]>>> = {};
+  return (version) => {
+    made[version] ??= answer(createOpenApi(versioned, basePath), version);
+    return made[version];
   };
+
+  function answer(described: Record<string, unknown>, version: OpenApiVersion) {
+    const document = version === "3.2.0" ? inOpenApi32(described) : JSON.stringify(described);
+    return { document, headers: { ETag: `"${sha256(document).slice(0, 16)}"` } };
+  }
 }
 
 function createHandlers(dispatcher: Dispatcher, withSignal: boolean): Service["handlers"] {

@@ -5,7 +5,7 @@
  */
 
 import { unavailable } from "../http/envelope.ts";
-import { route } from "../http/route.ts";
+import { type OpenApiVersion, type Route, route } from "../http/route.ts";
 import { remainingTokens } from "../limits/token-bucket.ts";
 import { dayMs, dayOf } from "../store/records.ts";
 import { shuttingDown, validationError } from "../wire/errors.ts";
@@ -74,13 +74,15 @@ export const statusRoutes = [
     method: "GET",
     path: "/api/v1/openapi.json",
     summary: "Read this API's OpenAPI 3.1 document",
-    credential: "none",
-    headers: { known: "If-None-Match" },
-    success: { status: 200, description: "The document.", etag: true },
-    async handle({ headers: { known } }, { openApi }) {
-      const { document, headers } = openApi();
-      return known?.includes(headers.ETag) ? { status: 304, headers } : { document, headers };
-    },
+    ...documentIn("3.1.0"),
+  }),
+
+  route({
+    operationId: "getOpenApi32",
+    method: "GET",
+    path: "/api/v1/openapi-3.2.json",
+    summary: "Read it in OpenAPI 3.2, which describes each event of a stream",
+    ...documentIn("3.2.0"),
   }),
 
   route({
@@ -113,3 +115,16 @@ export const statusRoutes = [
     },
   }),
 ];
+
+/** What the routes of the OpenAPI document have in common. */
+function documentIn(version: OpenApiVersion) {
+  return {
+    credential: "none",
+    headers: { known: "If-None-Match" },
+    success: { status: 200, description: "The document.", etag: true, document: version },
+    async handle({ headers: { known } }, { openApi }) {
+      const { document, headers } = openApi(version);
+      return known?.includes(headers.ETag) ? { status: 304, headers } : { document, headers };
+    },
+  } as const satisfies Partial<Route>;
+}

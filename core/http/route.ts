@@ -49,8 +49,11 @@ export interface HandlerContext {
   readonly newId: NewId;
   /** The path of this version of the API: base path and `/api/v1`. */
   readonly root: string;
-  /** The OpenAPI document, as JSON. */
-  openApi(): { readonly document: string; readonly headers: { readonly ETag: string } };
+  /** The OpenAPI document in a version of OpenAPI, as JSON. */
+  openApi(version: OpenApiVersion): {
+    readonly document: string;
+    readonly headers: { readonly ETag: string };
+  };
   /** Resolves once the store has been found usable. Rejects with `unavailable`. */
   ready(): Promise<void>;
   /** Whether balancers should send their clients elsewhere, though all is served. */
@@ -121,6 +124,9 @@ export interface Result {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** The versions of OpenAPI in which the API is described. */
+export type OpenApiVersion = "3.1.0" | "3.2.0";
+
 /** What an endpoint asks for: an API key, a JWT, or nothing. */
 export type Credential = "api_key" | "token" | "none";
 
@@ -138,6 +144,8 @@ export interface Success {
   readonly location?: true;
   /** Whether it is an event stream: a reply's, or a conversation's. Such a route does not answer HEAD. */
   readonly events?: true | "conversation";
+  /** The version of OpenAPI, if it is the API's description. */
+  readonly document?: OpenApiVersion;
   /** Whether it is lines of JSON, each of which `schema` describes. Such a route does not answer HEAD. */
   readonly lines?: true;
 }

@@ -1,10 +1,11 @@
 /**
- * Lints the OpenAPI document with the recommended rules of Redocly and of Spectral, of which a warning fails, too. Run as
- * `npm run test:openapi`, after `npm ci --prefix test/openapi`.
+ * Lints the OpenAPI documents with the recommended rules of Redocly and of Spectral, of which a warning fails, too; and
+ * makes clients of the 3.1 document with generators of others, which have to compile. Run as `npm run test:openapi`, after
+ * `npm ci --prefix test/openapi`.
  */
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,46 +17,95 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 /** Each linter's command, and what tells it to send nothing about its use. */
 const linters = [
   {
-    name: "redocly",
-    args: (file: string) => ["lint", "--extends=recommended", "--format=stylish", file],
+    program: "redocly",
+    args: (name: string) => ["lint", "--extends=recommended", "--format=stylish", name],
     quiet: { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" },
     isClean: (output: string) => !/^You have \d+ warning/m.test(output), // which end it with 0
   },
   {
-    name: "spectral",
-    args: (file: string) => ["lint", "--fail-severity=hint", "--ruleset", join(here, "spectral.json"), file],
+    program: "spectral",
+    // Of OpenAPI 3.2 it does not know yet what examples may have.
+    args: (name: string) => [
+      "lint",
+      "--fail-severity=hint",
+      "-r",
+      join(here, name.replace("openapi", "spectral")),
+      name,
+    ],
     quiet: { SCARF_ANALYTICS: "false" },
-    isClean: () => true,
+    // A linter that does not know the version says that no rule applies, and ends with 0, too.
+    isClean: (output: string) => !output.includes("unrecognized-format"),
   },
 ];
+
+/** Each generator's command, and the client that it writes. */
+const generators = [
+  { program: "openapi-typescript", args: ["openapi.json", "-o", "types.ts"], client: "types.ts" },
+  {
+    program: "openapi-ts",
+    args: ["-i", "openapi.json", "-o", "hey-api", "-c", "@hey-api/client-fetch", "--no-log-file"],
+    client: "hey-api/sdk.gen.ts",
+  },
+  {
+    program: "orval",
+    args: ["--input", "openapi.json", "--output", "orval.ts", "--client", "fetch"],
+    client: "orval.ts",
+  },
+];
+
+/** The compiler's options for a client: those of a bundler's project, as strict as they get. */
+const compiled =
+  "--noEmit --strict --target ES2023 --module ESNext --moduleResolution Bundler --lib ES2023,DOM,DOM.Iterable --types node";
 
 if (existsSync(join(here, "node_modules"))) {
   const folder = mkdtempSync(join(tmpdir(), "openapi-"));
   try {
-    lint(await readDocument(), folder);
+    await check(folder);
   } finally {
     rmSync(folder, { recursive: true });
   }
 } else {
-  console.log("The OpenAPI document is not linted: npm ci --prefix test/openapi installs the linters.");
+  console.log("The OpenAPI documents are not linted: npm ci --prefix test/openapi installs the linters.");
 }
 
-async function readDocument(): Promise<unknown> {
+async function check(folder: string): Promise<void> {
+  symlinkSync(join(here, "node_modules"), join(folder, "node_modules"));
   const verifyToken = async () => "alice";
   const service = createService({ twins: createTwinList([]), verifyToken, log: noLog });
-  return (await service.fetch(new Request("http://twins.test/api/v1/openapi.json"))).json();
+  for (const name of ["openapi.json", "openapi-3.2.json"]) {
+    const answer = await service.fetch(new Request(`http://twins.test/api/v1/${name}`));
+    writeFileSync(join(folder, name), await answer.text());
+    for (const { program, args, quiet, isClean } of linters) {
+      run(folder, program, args(name), `${program}: no warning about ${name}`, quiet, isClean);
+    }
+  }
+  for (const { program, args, client } of generators) {
+    if (!run(folder, program, args)) continue;
+    run(folder, "tsc", [...compiled.split(" "), client], `${program}: the client that it makes compiles`);
+  }
 }
 
-function lint(document: unknown, folder: string): void {
-  const file = join(folder, "openapi.json");
-  writeFileSync(file, JSON.stringify(document));
-  for (const { name: linter, args, quiet, isClean } of linters) {
-    const program = join(here, "node_modules/.bin", linter);
-    const env = { ...process.env, ...quiet };
-    const { status, stdout, stderr } = spawnSync(program, args(file), { encoding: "utf8", env });
-    const output = `${stdout}${stderr}`;
-    const isGood = status === 0 && isClean(output);
-    console.log(isGood ? `${linter}: no warning` : output);
-    if (!isGood) process.exitCode = 1;
+/** Runs a program of these packages. Says that it went well, or what it has said. */
+function run(
+  folder: string,
+  program: string,
+  args: readonly string[],
+  good?: string,
+  quiet: Readonly<Record<string, string>> = {},
+  isClean: (output: string) => boolean = () => true,
+): boolean {
+  const { status, stdout, stderr } = spawnSync(join(here, "node_modules/.bin", program), args, {
+    cwd: folder,
+    encoding: "utf8",
+    env: { ...process.env, ...quiet },
+  });
+  const output = `${stdout}${stderr}`;
+  const isGood = status === 0 && isClean(output);
+  if (!isGood) {
+    console.log(`${program}: ${output}`);
+    process.exitCode = 1;
+  } else if (good !== undefined) {
+    console.log(good);
   }
+  return isGood;
 }

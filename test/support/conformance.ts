@@ -170,7 +170,7 @@ function assertBody(
       `${operation.operationId} announces ${code}`,
     );
   }
-  if (operation.operationId === "getOpenApi" && status === 200) return;
+  if (operation.operationId.startsWith("getOpenApi") && status === 200) return;
   assertMatches(documented.content?.["application/json"]?.schema, body, `${operation.operationId} ${status}`);
 }
 

@@ -204,6 +204,33 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
   };
 }
 
+/**
+ * The same description in OpenAPI 3.2, as JSON. It says what a stream repeats, and shows it as it is sent, where 3.1 has
+ * the JSON inside alone.
+ */
+export function inOpenApi32(described: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify({ ...described, openapi: "3.2.0" }, (name, value) => {
+    if (name === "text/event-stream") return eventsOf(value);
+    return name === "application/x-ndjson" ? linesOf(value) : value;
+  });
+}
+
+function eventsOf({ schema, examples }: ReturnType<typeof eventMedia>): unknown {
+  const data = { type: "string", contentMediaType: "application/json", contentSchema: schema };
+  const sent = Object.entries(examples).map(([type, { value }]) => [
+    type,
+    { serializedValue: `data: ${JSON.stringify(value)}\n\n` },
+  ]);
+  return {
+    itemSchema: { type: "object", properties: { id: { type: "string" }, data }, required: ["data"] },
+    examples: Object.fromEntries(sent),
+  };
+}
+
+function linesOf({ schema, example }: ReturnType<typeof media>): unknown {
+  return { itemSchema: schema, examples: { line: { serializedValue: `${JSON.stringify(example)}\n` } } };
+}
+
 /** The group of operations that documentation and generated clients show a route in. */
 function tagOf({ path, credential }: Route): string {
   return (credential !== "none" && path.split("/")[3]) || "service";
@@ -306,28 +333,30 @@ function reference(schema: Schema): unknown {
   return name ? { $ref: `#/components/schemas/${name}` } : schema;
 }
 
-function contentOf({ status, schema, list, events, lines }: Success): ContentByMediaType | undefined {
-  if (status === 204) return undefined;
-  // The schema of a single event: OpenAPI 3.1 cannot describe a sequence, and client generators expect this.
-  if (events) {
-    const isReply = events !== "conversation";
-    const schema = { $ref: `#/components/schemas/${isReply ? "StreamEvent" : "ConversationEvent"}` };
-    const examples = isReply ? eventExamples : conversationEventExamples;
-    return { "text/event-stream": { schema, examples } };
+function contentOf({ schema, list, events, lines, document }: Success): ContentByMediaType | undefined {
+  if (events) return { "text/event-stream": eventMedia(events) };
+  if (document) {
+    const example = {
+      openapi: document,
+      info: { title: "Conversational AI twins", version: "1" },
+      paths: {},
+    };
+    return { "application/json": { schema: { type: "object" }, example } };
   }
-  if (!schema) return documentItself;
+  if (!schema) return undefined;
   return lines ? { "application/x-ndjson": media(schema) } : { "application/json": envelope(schema, list) };
 }
 
-/** The content of the answer that is an OpenAPI document. */
-const documentItself: ContentByMediaType = {
-  "application/json": {
-    schema: { type: "object" },
-    example: { openapi: "3.1.0", info: { title: "Conversational AI twins", version: "1" }, paths: {} },
-  },
-};
+/** The schema of a single event: OpenAPI 3.1 cannot describe a sequence, and client generators expect this. */
+function eventMedia(events: true | "conversation") {
+  const isReply = events !== "conversation";
+  return {
+    schema: { $ref: `#/components/schemas/${isReply ? "StreamEvent" : "ConversationEvent"}` },
+    examples: isReply ? eventExamples : conversationEventExamples,
+  };
+}
 
-function media(schema: Schema): unknown {
+function media(schema: Schema) {
   return { schema: reference(schema), example: exampleOf(schema) };
 }
 
