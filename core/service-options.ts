@@ -71,20 +71,20 @@ export const basePathRule: Rule = {
   accepts: (value) => isString(value) && /^(\/(?!\.\.?(\/|$))[\w.~!$&'()*+,;=:@-]+)*$/.test(value),
 };
 
-/** Origins as browsers send them. */
-export const originsRule: Rule = {
-  expected: "a list of origins such as https://app.example.com",
-  accepts: (value) => Array.isArray(value) && value.every((origin) => isString(origin) && isOrigin(origin)),
-};
-
 /**
- * Whether a text is an origin: no path, no trailing slash, no default port. Web views of apps and extensions have
+ * Origins as browsers send them: no path, no trailing slash, no default port. Web views of apps and extensions have
  * schemes of their own, such as `capacitor://localhost`.
  */
-function isOrigin(text: string): boolean {
-  if (!/^https?:/.test(text)) return /^[a-z][a-z0-9+.-]*:\/\/[\w.:-]+$/.test(text);
-  return URL.canParse(text) && new URL(text).origin === text;
-}
+export const originsRule: Rule = {
+  expected: "a list of origins such as https://app.example.com",
+  accepts: (value) =>
+    Array.isArray(value) &&
+    value.every((origin) => {
+      if (!isString(origin)) return false;
+      if (!/^https?:/.test(origin)) return /^[a-z][a-z0-9+.-]*:\/\/[\w.:-]+$/.test(origin);
+      return URL.canParse(origin) && new URL(origin).origin === origin;
+    }),
+};
 
 const sha256Rule = functionThat("digests a text to lower-case hexadecimal");
 
@@ -126,7 +126,7 @@ const table = {
     {
       expected:
         "an object of engines by name, each with a function reply, and continues, if given, exact or partial",
-      accepts: areEngines,
+      accepts: (value) => isJsonObject(value) && Object.values(value).every(isEngine),
     },
     () => ({ echo: createEchoEngine() }),
   ),
@@ -290,10 +290,6 @@ function arePages(value: unknown): boolean {
 
 function isExtension(value: unknown): boolean {
   return isJsonObject(value) && Array.isArray(value.routes);
-}
-
-function areEngines(value: unknown): boolean {
-  return isJsonObject(value) && Object.values(value).every(isEngine);
 }
 
 function isEngine(value: unknown): value is TwinEngine {

@@ -50,7 +50,12 @@ export function createMcpApi(options: McpApiOptions = {}): ApiExtension {
     summary: "Send a message of the Model Context Protocol",
     credential: "api_key",
     scope: "read_only",
-    admit: ({ origin }, listed) => requireOrigin(origin, listed, options.loopbackOrigins),
+    // A page whose name was rebound to this machine's address is one of those that are not listed.
+    admit({ origin }, listed) {
+      if (origin === null || listed.includes(origin)) return;
+      if (options.loopbackOrigins && loopback.test(origin)) return;
+      throw new ApiError("cross_site_request", "Pages of this origin may not call this endpoint.");
+    },
     readBody: readRequest,
     headers: headerNames,
     success: { status: 200, description: "The response, or its event stream.", events: true },
@@ -60,12 +65,6 @@ export function createMcpApi(options: McpApiOptions = {}): ApiExtension {
 }
 
 const loopback = /^https?:\/\/(localhost|\[::1\]|127(\.\d{1,3}){3})(:\d{1,5})?$/;
-
-/** Refuses pages that are not listed: a page whose name was rebound to this machine's address is one of them. */
-function requireOrigin(origin: string | null, listed: readonly string[], loopbackOrigins = false): void {
-  if (origin === null || listed.includes(origin) || (loopbackOrigins && loopback.test(origin))) return;
-  throw new ApiError("cross_site_request", "Pages of this origin may not call this endpoint.");
-}
 
 async function answer(call: Call, context: HandlerContext): Promise<Result> {
   const message = call.body as RpcRequest | undefined;

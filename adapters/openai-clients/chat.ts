@@ -74,7 +74,12 @@ async function complete(
   const name = readConversationName(call.headers.conversation, header);
   const reach = reachOf(call, call.body, names);
   const twin = await requireTwin(context.twins, call.caller.reach, model);
-  if (name === null || isAside(name, content, header)) {
+  // Open WebUI names a chat in which this request leaves nothing: it asks for a title or tags, or the chat is temporary, and
+  // its name is that of a socket.
+  const isAside =
+    header.toLowerCase() === "x-openwebui-chat-id" &&
+    (content.startsWith("### Task:") || name?.startsWith("local:"));
+  if (name === null || isAside) {
     const turn = { ...reach, ...sendFields(call), twin, history, content };
     return answer({ feed: context.replies.ask(turn), headers: {} }, call, context);
   }
@@ -92,15 +97,6 @@ async function complete(
     },
   });
   return answer(sent, call, context);
-}
-
-/**
- * Whether Open WebUI names a chat in which this request leaves nothing: it asks for a title or tags, or the chat is
- * temporary, and its name is that of a socket.
- */
-function isAside(name: string, content: string, header: string): boolean {
-  if (header.toLowerCase() !== "x-openwebui-chat-id") return false;
-  return content.startsWith("### Task:") || name.startsWith("local:");
 }
 
 async function answer(

@@ -31,19 +31,16 @@ export function errorBody(error: ApiError): string {
   const { code, status, message, details } = error;
   if (status >= 500) return JSON.stringify({ error: serverError(message) });
   const type = status === 429 ? "requests" : "invalid_request_error";
-  const object: OpenAIErrorObject = { message, type, param: paramOf(details), code: codes[code] ?? code };
+  const fields: unknown = details?.fields;
+  const first: unknown = Array.isArray(fields) ? fields[0] : undefined;
+  const param = isJsonObject(first) && typeof first.path === "string" ? first.path : null;
+  const object: OpenAIErrorObject = { message, type, param, code: codes[code] ?? code };
   return JSON.stringify({ error: object });
 }
 
 /** The error of a reply that failed, or of the server. */
 export function serverError(message: string): OpenAIErrorObject {
   return { message, type: "server_error", param: null, code: "server_error" };
-}
-
-function paramOf(details: ApiError["details"]): string | null {
-  const fields: unknown = details?.fields;
-  const first: unknown = Array.isArray(fields) ? fields[0] : undefined;
-  return isJsonObject(first) && typeof first.path === "string" ? first.path : null;
 }
 
 /** Refuses a request for one of its parameters. */

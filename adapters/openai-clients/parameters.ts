@@ -46,23 +46,20 @@ export function readCommonParameters(body: JsonObject): CommonParameters {
   if (toolChoice === "required" || isJsonObject(toolChoice)) {
     return refuseParam("tool_choice", 'must be "auto" or "none"; twins call no tools');
   }
-  const { response_format: responseFormat, text } = body;
+  const { response_format: responseFormat, text, safety_identifier: safetyIdentifier } = body;
+  const isSafe = safetyIdentifier !== undefined && safetyIdentifier !== null;
   requireTextFormat(responseFormat, "response_format");
   if (isJsonObject(text)) requireTextFormat(text.format, "text.format");
   const isStreamed = readBoolean(stream, "stream");
-  return { model, stream: isStreamed, user: readUser(body), whole: body };
+  const user = isSafe
+    ? { path: "safety_identifier", value: safetyIdentifier }
+    : { path: "user", value: body.user ?? undefined };
+  return { model, stream: isStreamed, user, whole: body };
 }
 
 function requireTextFormat(format: unknown, path: string): void {
   if (format === undefined || format === null || (isJsonObject(format) && format.type === "text")) return;
   refuseParam(path, 'must be {"type": "text"}; twins reply in words');
-}
-
-function readUser({ user, safety_identifier: safetyIdentifier }: JsonObject): NamedUser {
-  const isSafe = safetyIdentifier !== undefined && safetyIdentifier !== null;
-  return isSafe
-    ? { path: "safety_identifier", value: safetyIdentifier }
-    : { path: "user", value: user ?? undefined };
 }
 
 /** A boolean; absent and null are false. */

@@ -16,7 +16,6 @@ import {
 } from "../../core/http/route.ts";
 import type { MessageRecord } from "../../core/store/records.ts";
 import type { HistoryMessage } from "../../core/twins/engine.ts";
-import type { Twin } from "../../core/twins/twins.ts";
 import { messageNotFound } from "../../core/wire/errors.ts";
 import { type FromSchema, responseQuerySchema } from "../../core/wire/schemas.ts";
 import {
@@ -109,12 +108,10 @@ function readResponseRequest(value: unknown): ResponseRequest {
   if (conversationId !== undefined && previousId !== undefined) {
     refuseParam("previous_response_id", "must be left out if there is a conversation");
   }
-  return { ...common, ...readSpoken(body.input), background, conversationId, previousId };
-}
-
-function readSpoken(input: unknown): SpokenInput {
-  if (!isString(input)) return readInput(input, "input");
-  return { question: requireQuestion(input, "input"), history: [] };
+  const spoken: SpokenInput = isString(body.input)
+    ? { question: requireQuestion(body.input, "input"), history: [] }
+    : readInput(body.input, "input");
+  return { ...common, ...spoken, background, conversationId, previousId };
 }
 
 function readConversationId({ conversation }: JsonObject): string | undefined {
@@ -144,7 +141,13 @@ async function respond(
     fields: { model, content, history, conversationId, previousId },
     broken,
     async send(claim) {
-      const place = await findPlace(call, context, twin, reach);
+      // Into the conversation that the client names, or a new one.
+      const place: Place =
+        conversationId !== undefined
+          ? await placeIn(conversationId, "conversation", context, twin, reach)
+          : previousId !== undefined
+            ? await placeAfter(previousId, context, twin, reach)
+            : { conversationId: await createConversation(context, reach, twin.id) };
       const isNamed = conversationId !== undefined || previousId !== undefined;
       const said = isNamed || history.length === 0 ? undefined : await recall(history, reach, context);
       const message = { ...reach, ...place, ...sendFields(call), twin, content, history: said, claim };
@@ -177,18 +180,6 @@ async function recall(
     return { role: "assistant", content: found.reply.content };
   });
   return (await Promise.all(said)).filter(({ content }) => content !== "");
-}
-
-/** Where the message goes: into the conversation that the client names, or a new one. */
-async function findPlace(
-  { body: { conversationId, previousId } }: Call<undefined, ResponseRequest>,
-  context: HandlerContext,
-  twin: Twin,
-  reach: CallerReach,
-): Promise<Place> {
-  if (conversationId !== undefined) return placeIn(conversationId, "conversation", context, twin, reach);
-  if (previousId !== undefined) return placeAfter(previousId, context, twin, reach);
-  return { conversationId: await createConversation(context, reach, twin.id) };
 }
 
 /** The reply that a path names by its response. */

@@ -86,14 +86,10 @@ export class OverlapFilter implements Pick<ReplyOutput, "write"> {
 function overlapOf(tail: string, text: string): number {
   for (let length = Math.min(tail.length, text.length); length > 0; length--) {
     if (!tail.endsWith(text.slice(0, length))) continue;
-    if (length >= leastOverlap || endsWord(text, length)) return length;
+    // Short, it is no chance if a word ends there, or begins.
+    const before = /[\p{L}\p{M}\p{N}_]$/u.test(text.slice(0, length));
+    const after = /^[\p{L}\p{M}\p{N}_]/u.test(text.slice(length));
+    if (length >= leastOverlap || before !== after) return length;
   }
   return 0;
-}
-
-/** Whether a word ends at an offset, or one begins there. */
-function endsWord(text: string, offset: number): boolean {
-  const before = /[\p{L}\p{M}\p{N}_]$/u.test(text.slice(0, offset));
-  const after = /^[\p{L}\p{M}\p{N}_]/u.test(text.slice(offset));
-  return before !== after;
 }

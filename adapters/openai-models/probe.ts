@@ -45,17 +45,14 @@ function problemOf(model: string | undefined, list: unknown): string | undefined
   if (model === undefined) {
     return names.length === 1 ? undefined : `twins must name a model of their own; it has ${shown(names)}`;
   }
-  if (list.has_more === true || names.some((name) => isSame(model, name))) return undefined;
+  // Ollama lists a name with its tag, which may be left out, and Gemini with a folder.
+  const listed = [model, `${model}:latest`, `models/${model}`];
+  if (list.has_more === true || names.some((name) => listed.includes(name))) return undefined;
   return `it does not have the model; it has ${shown(names)}`;
 }
 
 function isName(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]{1,200}$/.test(value);
-}
-
-/** Ollama lists a name with its tag, which may be left out, and Gemini with a folder. */
-function isSame(model: string, listed: string): boolean {
-  return listed === model || listed === `${model}:latest` || listed === `models/${model}`;
 }
 
 /** The most names that a line can take. */

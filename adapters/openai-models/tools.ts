@@ -97,7 +97,11 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
     }
 
     return {
-      definitions: offered.map(definitionOf),
+      definitions: offered.map(({ tool, modelName: name }) => {
+        const { $schema: _, ...schema } = tool.inputSchema;
+        const parameters = { type: "object", properties: {}, ...schema }; // OpenAI wants both
+        return { type: "function", function: { name, description: tool.description, parameters } };
+      }),
       async run(calls, text, reasoning) {
         const ids = calls.map(({ id }) => freeId(id, used));
         const results: string[] = [];
@@ -154,12 +158,6 @@ function freeId(id: string, used: Set<string>): string {
   }
   used.add(free);
   return free;
-}
-
-function definitionOf({ tool, modelName: name }: OfferedTool): object {
-  const { $schema: _, ...schema } = tool.inputSchema;
-  const parameters = { type: "object", properties: {}, ...schema }; // OpenAI wants both
-  return { type: "function", function: { name, description: tool.description, parameters } };
 }
 
 /** The input of a call, or why it is refused. */

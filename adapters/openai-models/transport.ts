@@ -53,7 +53,12 @@ async function receive(
   signal: AbortSignal,
 ): Promise<void> {
   const { status, headers, body } = await answered;
-  const reader = body && decompressed(body, headers.get("content-encoding")).getReader();
+  // Deno's `fetch` leaves a body compressed if the request says what encodings it accepts, even if that is none. The others
+  // never do.
+  const [, gzip, deflate] = /^(?:x-)?(gzip)$|^(deflate)$/.exec(headers.get("content-encoding") ?? "") ?? [];
+  const isCompressed = "Deno" in globalThis && (gzip ?? deflate) !== undefined;
+  const plain = isCompressed ? body?.pipeThrough(new DecompressionStream(gzip ? "gzip" : "deflate")) : body;
+  const reader = plain?.getReader();
   if (reader) cancelWhenAborted(reader, signal);
   listener.begin(status, headers);
   for (let piece = await reader?.read(); piece?.value; piece = await reader?.read())
@@ -72,17 +77,4 @@ function cancelWhenAborted(reader: ReadableStreamDefaultReader<Uint8Array>, sign
   };
   if (signal.aborted) cancel();
   else signal.addEventListener("abort", cancel, { once: true });
-}
-
-/**
- * Deno's `fetch` leaves a body compressed if the request says what encodings it accepts, even if that is none. The
- * others never do.
- */
-function decompressed(
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  encoding: string | null,
-): ReadableStream<Uint8Array> {
-  const format = /^(?:x-)?(gzip)$|^(deflate)$/.exec(encoding ?? "");
-  if (!("Deno" in globalThis) || !format) return body;
-  return body.pipeThrough(new DecompressionStream(format[1] ? "gzip" : "deflate"));
 }

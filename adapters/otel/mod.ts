@@ -10,7 +10,6 @@
 
 import {
   type Attributes,
-  type Context,
   isSpanContextValid,
   type Meter,
   metrics,
@@ -99,7 +98,10 @@ class OpenTelemetryObserver implements Observer {
 
   requestBegan({ requestId, method, traceparent }: RequestBegan): void {
     const attributes = { "http.request.method": shownMethod(method) };
-    const parent = traceparent === undefined ? ROOT_CONTEXT : contextOf(traceparent);
+    // A remote parent: version, trace, parent and flags. It was checked.
+    const [, traceId = "", spanId = "", flags = "00"] = traceparent?.split("-") ?? [];
+    const remote = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+    const parent = traceparent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);
     const span = this.#tracer.startSpan(shownMethod(method), { kind: SpanKind.SERVER, attributes }, parent);
     this.#requests.set(requestId, span);
   }
@@ -226,11 +228,4 @@ function agentAttributes({ twinId, engine }: ReplyEvent): Attributes {
     "gen_ai.provider.name": engine,
     "gen_ai.agent.id": twinId,
   };
-}
-
-/** The context of a remote parent. `traceparent` is a valid one: version, trace, parent and flags. */
-function contextOf(traceparent: string): Context {
-  const [, traceId = "", spanId = "", flags = "00"] = traceparent.split("-");
-  const remote = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
-  return trace.setSpanContext(ROOT_CONTEXT, remote);
 }

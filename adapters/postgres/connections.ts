@@ -37,7 +37,9 @@ export interface ConnectionsOptions {
  */
 export async function openConnections(url: string, options: ConnectionsOptions): Promise<Connections> {
   const { log, signal, statementMs = 5000 } = options;
-  const { default: pg } = await importPg();
+  const { default: pg } = await import("pg").catch((cause: unknown) => {
+    throw new Error("PostgreSQL needs the package pg: npm install pg", { cause });
+  });
   const sockets = createSockets();
   const config: PoolConfig = {
     stream: sockets.open,
@@ -80,14 +82,6 @@ export async function openConnections(url: string, options: ConnectionsOptions):
       return sockets.close();
     },
   };
-}
-
-async function importPg() {
-  try {
-    return await import("pg");
-  } catch (error) {
-    throw new Error("PostgreSQL needs the package pg: npm install pg", { cause: error });
-  }
 }
 
 /** The parameters of an address that the package pg reads. */
@@ -153,13 +147,6 @@ function reasonOf(error: unknown): string {
     : message;
 }
 
-/** In other encodings, PostgreSQL would count characters differently, and cut or refuse texts. */
-async function requireUtf8(client: Client): Promise<void> {
-  const { rows } = await client.query("SHOW server_encoding");
-  const encoding = String(rows[0]?.server_encoding);
-  if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; create one with ENCODING 'UTF8'`);
-}
-
 /** "twin": the lock that processes take in turn when several start. */
 const migrationLock = 0x7477696e;
 
@@ -180,11 +167,18 @@ async function migrate(client: Client, { log, signal, sockets }: Migration): Pro
   try {
     await client.connect();
     await client.query(readCommitted);
-    await requireUtf8(client);
+    // In other encodings, PostgreSQL would count characters differently, and cut or refuse texts.
+    const { rows: settings } = await client.query("SHOW server_encoding");
+    const encoding = String(settings[0]?.server_encoding);
+    if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; create one with ENCODING 'UTF8'`);
     await client.query("BEGIN");
     await takeLock(client, log);
     await client.query("SET LOCAL statement_timeout = 0");
-    await makeVersionTable(client);
+    // `IF NOT EXISTS` would always need a role that may create tables.
+    const { rowCount } = await client.query(
+      "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'",
+    );
+    if (rowCount === 0) await client.query("CREATE TABLE schema_version (version INTEGER NOT NULL)");
     const { rows } = await client.query("SELECT version FROM schema_version");
     const steps = migrationsFrom(Number(rows[0]?.version ?? 0), postgresDialect);
     for (const step of steps) await client.query(unhurried(step));
@@ -196,13 +190,6 @@ async function migrate(client: Client, { log, signal, sockets }: Migration): Pro
     signal?.removeEventListener("abort", sockets.destroy);
     await Promise.all([client.end(), sockets.close()]); // also rolls back a transaction that failed
   }
-}
-
-/** Creates the version's table if it does not exist. `IF NOT EXISTS` would always need a role that may create tables. */
-async function makeVersionTable(client: Client): Promise<void> {
-  const found = "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'";
-  const { rowCount } = await client.query(found);
-  if (rowCount === 0) await client.query("CREATE TABLE schema_version (version INTEGER NOT NULL)");
 }
 
 interface Migration {

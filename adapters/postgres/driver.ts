@@ -39,7 +39,8 @@ export function createPostgresDriver(pool: Pool): SqlDriver {
       }
       return await withClient(pool, (client) => runTransaction(client, statements));
     } catch (error) {
-      if (retries > 0 && lostAgainstAnother(error)) return runBatch(statements, retries - 1);
+      const isLost = isServerError(error) && ["40001", "40P01"].includes(error.code); // against another, or a deadlock
+      if (retries > 0 && isLost) return runBatch(statements, retries - 1);
       throw error;
     }
   }
@@ -119,7 +120,10 @@ async function connectPatiently(pool: Pool, attempts = busyAttempts): Promise<Po
     if (isServerError(error) && error.code === tooManyConnections && shrink(pool))
       return connectPatiently(pool);
     const isBusy = performance.eventLoopUtilization(before).utilization > busyShare;
-    if (attempts > 1 && isBusy && cameTooLate(error)) return connectPatiently(pool, attempts - 1);
+    // A connection was not made, or none became free, within `connectionTimeoutMillis`.
+    const isLate =
+      error instanceof Error && /due to connection timeout$|^timeout exceeded/.test(error.message);
+    if (attempts > 1 && isBusy && isLate) return connectPatiently(pool, attempts - 1);
     throw error;
   }
 }
@@ -150,11 +154,6 @@ function shrink(pool: Pool): boolean {
 }
 
 const shrunk = new WeakSet<Pool>();
-
-/** Whether a connection was not made, or none became free, within `connectionTimeoutMillis`. */
-function cameTooLate(error: unknown): boolean {
-  return error instanceof Error && /due to connection timeout$|^timeout exceeded/.test(error.message);
-}
 
 async function runTransaction(client: PoolClient, statements: readonly SqlStatement[]): Promise<BatchResult> {
   const pending = statements.map(({ sql, params }) => prepared(sql, params));
@@ -228,11 +227,6 @@ export function brokeConnection(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const isLost = ["ECONNRESET", "EPIPE", "ECONNABORTED"].includes(codeOf(error) ?? ""); // the last on Windows
   return isLost || error.message === "Connection terminated unexpectedly";
-}
-
-/** Serialization failure, deadlock. */
-function lostAgainstAnother(error: unknown): boolean {
-  return isServerError(error) && ["40001", "40P01"].includes(error.code);
 }
 
 /**

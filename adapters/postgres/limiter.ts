@@ -128,15 +128,12 @@ function createSweeps(query: RunQuery, log: Log): (takes: number) => void {
 async function peek(query: RunQuery, id: string, policy: RatePolicy): Promise<RateDecision> {
   const [row] = await query(readBucket, [id]);
   if (!row) return { allowed: true, debt: 0 };
-  const bucket = { debt: Number(row.debt), at: Number(row.at), capacity: capacityOf(row) };
+  const capacity = row.capacity === null ? undefined : Number(row.capacity);
+  const bucket = { debt: Number(row.debt), at: Number(row.at), capacity };
   const moment = Number(row.moment);
   if (bucket.at > moment) await query(restartBucket, [id]);
   const debt = debtAt(bucket, moment, policy);
   return { allowed: takeToken(debt, policy).allowed, debt };
-}
-
-function capacityOf({ capacity }: SqlRow): number | undefined {
-  return capacity === null ? undefined : Number(capacity);
 }
 
 function decide({ first, second }: Take, place: number, row: SqlRow = {}): Taken {

@@ -192,8 +192,15 @@ async function openServer(
     report.connected();
     Promise.all([client.info("memory"), client.info("cluster")]).then(
       ([memory, cluster]) => {
-        warnOfEviction(memory, log);
-        warnOfCluster(cluster, log);
+        // All keys expire, so every policy but one may evict them, and a bucket would be full again.
+        const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? "noeviction";
+        const settings =
+          "Redis may evict rate limits when its memory is full; set maxmemory-policy noeviction";
+        if (policy !== "noeviction") log("warn", settings, { policy });
+        // A cluster sends most keys elsewhere, so that each process would limit alone.
+        const nodes =
+          "this Redis is a node of a cluster: its address must begin with redis+cluster:// and name its nodes";
+        if (/^cluster_enabled:1/m.test(cluster)) log("warn", nodes);
       },
       (error: unknown) => log("debug", "Redis did not report its settings", { error }),
     );
@@ -335,22 +342,4 @@ async function importRedis() {
   } catch (error) {
     throw new Error("Redis needs the package redis: npm install redis", { cause: error });
   }
-}
-
-/** All keys expire, so every policy but one may evict them, and a bucket would be full again. */
-function warnOfEviction(info: string, log: Log): void {
-  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
-  if (policy === undefined || policy === "noeviction") return;
-  log("warn", "Redis may evict rate limits when its memory is full; set maxmemory-policy noeviction", {
-    policy,
-  });
-}
-
-/** A cluster sends most keys elsewhere, so that each process would limit alone. */
-function warnOfCluster(info: string, log: Log): void {
-  if (!/^cluster_enabled:1/m.test(info)) return;
-  log(
-    "warn",
-    "this Redis is a node of a cluster: its address must begin with redis+cluster:// and name its nodes",
-  );
 }

@@ -22,7 +22,12 @@ export function claimMethods(
   driver: SqlDriver,
   exclusive: boolean,
 ): Pick<Store, "findClaim" | "forgetEndUser" | "sweep"> {
-  const sql = sweepPortion(exclusive ? "" : "FOR UPDATE SKIP LOCKED");
+  // The claims that expired first. If several processes sweep, each takes different ones. Expiry is checked twice, because a
+  // claim may be renewed while the statement waits for its row. The plus avoids a second scan of the index.
+  const sql = `DELETE FROM claims WHERE +expires_at <= $1 AND (owner, end_user, path, claim_key) IN (
+      SELECT owner, end_user, path, claim_key FROM claims WHERE expires_at <= $1
+        ORDER BY expires_at LIMIT ${claimsInAPortion} ${exclusive ? "" : "FOR UPDATE SKIP LOCKED"})
+    RETURNING 1 AS forgotten`;
 
   return {
     findClaim: (claim) => findClaim(driver, claim),
@@ -52,18 +57,6 @@ const claimsInAPortion = 1000;
 
 /** How many portions a sweep deletes, leaving the rest to the next one, because a shutdown waits for a running sweep. */
 const portionsInASweep = 20;
-
-/**
- * Deletes the claims that expired first. If several processes sweep, `lock` makes each take different ones. Expiry is
- * checked twice, because a claim may be renewed while the statement waits for its row. The plus avoids a second scan of
- * the index.
- */
-function sweepPortion(lock: string): string {
-  return `DELETE FROM claims WHERE +expires_at <= $1 AND (owner, end_user, path, claim_key) IN (
-      SELECT owner, end_user, path, claim_key FROM claims WHERE expires_at <= $1
-        ORDER BY expires_at LIMIT ${claimsInAPortion} ${lock})
-    RETURNING 1 AS forgotten`;
-}
 
 /** Runs statements unless the claim was made before; then returns that claim. The first may require a client token. */
 export async function claimAndRun(

@@ -53,7 +53,13 @@ async function copyTable(
   let copied = 0;
   report({ table: table.name, copied, total });
   for await (const rows of readTable(from, table)) {
-    await Promise.all(rows.map((row) => insertInto(to, table, row)));
+    const inserted = rows.map((row) => {
+      const columns = Object.keys(row);
+      const parameters = columns.map((_, index) => `$${index + 1}`);
+      const values = Object.values(row) as SqlValue[];
+      return to(`INSERT INTO ${table.name} (${columns}) VALUES (${parameters})`, values);
+    });
+    await Promise.all(inserted);
     copied += rows.length;
     report({ table: table.name, copied, total });
   }
@@ -71,11 +77,4 @@ async function* readTable(from: RunSql, { name, key }: Table): AsyncGenerator<re
     yield rows;
     last = key.map((column) => String(end[column]));
   }
-}
-
-function insertInto(to: RunSql, { name }: Table, row: SqlRow): Promise<unknown> {
-  const columns = Object.keys(row);
-  const parameters = columns.map((_, index) => `$${index + 1}`);
-  const values = Object.values(row) as SqlValue[];
-  return to(`INSERT INTO ${name} (${columns}) VALUES (${parameters})`, values);
 }

@@ -25,7 +25,11 @@ export function replyMethods(
         begin.forkAt === undefined ? { path: null, from: null, before: null } : undefined;
       for (;;) {
         const begun = way && (await driver.batch(beginStatements(begin, way)));
-        if (begun?.committed) return { result: "begun", memory: memoryIn(begun.rows) };
+        if (begun?.committed) {
+          // Read as the conversation is taken: without a statement of its own.
+          const taken = begun.rows.flat().find((row) => "memory" in row);
+          return { result: "begun", memory: textOrNull(taken?.memory) };
+        }
         const found = await findWay(driver, begin);
         if ("result" in found) return found;
         way = found; // the obstacle is gone: try again
@@ -139,12 +143,6 @@ const takeConversation = `UPDATE conversations
     AND COALESCE(last_message_id, '') = COALESCE($6, last_message_id, '')
   RETURNING (SELECT content FROM memories WHERE owner = $1 AND end_user = conversations.end_user
     AND twin_id = conversations.twin_id) AS memory`;
-
-/** What the twin knows of the conversation's person, read as the conversation is taken: without a statement of its own. */
-function memoryIn(rows: readonly (readonly SqlRow[])[]): string | null {
-  const taken = rows.flat().find((row) => "memory" in row);
-  return textOrNull(taken?.memory);
-}
 
 const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, content, status, seq, after_id, branch_from,
     created_at, completed_at, lease_holder, lease_until, twin_revision, last_attempt) VALUES

@@ -91,17 +91,16 @@ export function messageFromRow(row: SqlRow): MessageRecord {
     twinRevision: textOrNull(row.twin_revision),
     attempt: Number(row.attempt),
     continuedFrom: numberOrNull(row.continued_from),
-    feedback: row.rated_at === null ? null : feedbackFromRow(row),
+    feedback:
+      row.rated_at === null
+        ? null
+        : {
+            rating: String(row.rating) as Feedback["rating"],
+            comment: textOrNull(row.rating_comment),
+            updatedAt: Number(row.rated_at),
+          },
     createdAt: Number(row.created_at),
     completedAt: numberOrNull(row.completed_at),
-  };
-}
-
-function feedbackFromRow(row: SqlRow): Feedback {
-  return {
-    rating: String(row.rating) as Feedback["rating"],
-    comment: textOrNull(row.rating_comment),
-    updatedAt: Number(row.rated_at),
   };
 }
 

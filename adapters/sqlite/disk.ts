@@ -84,7 +84,8 @@ export class Disk {
       }
     }
     try {
-      checkpoint(this.#connection);
+      // Writes the log's contents into the file, waits until they are on the disk, and empties the log.
+      this.#connection.all("PRAGMA wal_checkpoint(TRUNCATE)", []);
       await this.#wal.sync(); // so that it is empty: a log that reappeared without some pages would damage the file
       this.#syncError = undefined;
     } catch (error) {
@@ -92,9 +93,4 @@ export class Disk {
       throw new StoreUnavailable("What was written may not have reached the disk.", { cause });
     }
   }
-}
-
-/** Writes the log's contents into the file, waits until they are on the disk, and empties the log. */
-function checkpoint(connection: SqliteConnection): void {
-  connection.all("PRAGMA wal_checkpoint(TRUNCATE)", []);
 }

@@ -147,7 +147,7 @@ class GroupCommit {
   }
 
   async #nextTurn(): Promise<void> {
-    await turnEnd();
+    await new Promise((resolve) => setImmediate(resolve));
     while (this.#held) await this.#held;
     this.#commitTurn();
   }
@@ -180,10 +180,4 @@ class GroupCommit {
     this.#syncing = undefined;
     this.#commitSoon();
   }
-}
-
-function turnEnd(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

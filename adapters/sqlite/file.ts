@@ -102,17 +102,21 @@ export async function openSqliteFile(
     // Only a working file can be unlocked; otherwise the lock ends with the process.
     if (connection && errorKind(error) === "other") checkpointingOnClose(path, connection, noLog).close();
     else connection?.close();
-    throw explain(path, error);
+    const reason = explainReason(error);
+    throw reason === undefined ? error : new Error(`${path} ${reason}.`, { cause: error });
   }
 }
 
-/** A connection whose `close` also merges the log into the file. */
+/** A connection whose `close` also merges the write-ahead log into the file, and releases its lock. */
 function checkpointingOnClose(path: string, connection: SqliteConnection, log: Log): SqliteConnection {
   return {
     ...connection,
     close() {
       try {
-        checkpointAndUnlock(connection);
+        // Closing would do this, too, but libsql only closes once the last statement is garbage-collected.
+        connection.exec("PRAGMA journal_mode = DELETE");
+        connection.exec("PRAGMA locking_mode = NORMAL");
+        connection.all(anyTable, []); // the lock is released at the end of the next transaction
       } catch (error) {
         // All commits are in the log, where the next opening finds them.
         const message =
@@ -123,16 +127,6 @@ function checkpointingOnClose(path: string, connection: SqliteConnection, log: L
       }
     },
   };
-}
-
-/**
- * Merges the write-ahead log into the file, and releases its lock. Closing would do that, too, but libsql only closes
- * once the last statement is garbage-collected.
- */
-function checkpointAndUnlock(connection: SqliteConnection): void {
-  connection.exec("PRAGMA journal_mode = DELETE");
-  connection.exec("PRAGMA locking_mode = NORMAL");
-  connection.all(anyTable, []); // the lock is released at the end of the next transaction
 }
 
 async function makeFile(path: string): Promise<void> {
@@ -222,12 +216,6 @@ function readPragma(connection: SqliteConnection, name: string): unknown {
 
 /** Why a file cannot be used. Its message continues a sentence that begins with the file's path. */
 class RefusedFile extends Error {}
-
-/** A one-line error that says what is wrong with the file, and what can be done. */
-function explain(path: string, error: unknown): unknown {
-  const reason = explainReason(error);
-  return reason === undefined ? error : new Error(`${path} ${reason}.`, { cause: error });
-}
 
 function explainReason(error: unknown): string | undefined {
   if (error instanceof RefusedFile) return error.message;

@@ -33,17 +33,10 @@ export async function listTwinFiles(folder: string): Promise<string[]> {
   )) {
     const inFolder = `${name}/${folderFile}`;
     if (name.endsWith(".md")) names.push(name);
-    else if (await mayBeTwin(join(folder, inFolder))) names.push(inFolder);
+    // Where a folder cannot be looked into, whoever reads its twin is told why.
+    else if (await look(join(folder, inFolder)).catch(() => "unknown")) names.push(inFolder);
   }
   return names.sort();
-}
-
-/** Where a folder cannot be looked into, whoever reads its twin is told why. */
-async function mayBeTwin(path: string): Promise<boolean> {
-  return look(path).then(
-    (found) => found !== undefined,
-    () => true,
-  );
 }
 
 /** The further documents of a twin that is a folder, at any depth, in order. */

@@ -113,7 +113,10 @@ async function readState(
       if (tries > 1) return readState(folder, file, before, options, tries - 1);
     }
     const { twin, tests = [], instructionsLine = 1 } = before ?? {};
-    return { signature, fresh, twin, tests, instructionsLine, problem: toProblem(file, error) };
+    const reason = `cannot be read (${codeOf(error) ?? "unknown reason"}).`;
+    const problem =
+      error instanceof TwinFileError ? error : new TwinFileError(file, reason, { cause: error });
+    return { signature, fresh, twin, tests, instructionsLine, problem };
   }
 }
 
@@ -140,11 +143,6 @@ function withTimes(
   const known = before?.id === parsed.id ? before : undefined;
   const twin = { ...parsed, createdAt: Math.min(born, known?.createdAt ?? born), updatedAt };
   return known && JSON.stringify(known) === JSON.stringify(twin) ? known : twin;
-}
-
-function toProblem(file: string, error: unknown): TwinFileError {
-  if (error instanceof TwinFileError) return error;
-  return new TwinFileError(file, `cannot be read (${codeOf(error) ?? "unknown reason"}).`, { cause: error });
 }
 
 /** An id belongs to the file that had it before, or else to the first one. Other files with it cannot be used. */

@@ -184,7 +184,11 @@ export class Requests {
     const response = await this.#connection.fetch(this.#urlOf(request), init).catch((cause: unknown) => {
       throw new ConnectionError(this.#unreachable(cause), { cause });
     });
-    if (isCutOff(response)) throw new ConnectionError(brokenOff);
+    // A connection broke inside the head of an answer. Browsers make an answer of what had come: with a status of fewer
+    // digits, or without the type that the service gives to each body. A refusal without a type is a proxy's.
+    const { status, ok } = response;
+    if (status < 200 || (ok && status !== 204 && !response.headers.has("Content-Type")))
+      throw new ConnectionError(brokenOff);
     if (!response.ok) throw await errorOf(response).catch(failed(brokenOff));
     if (response.status !== 204) this.#streamsBodies = Boolean(response.body);
     return response;
@@ -210,14 +214,6 @@ function errorFields(error: unknown): { code?: unknown; message?: unknown; cause
 
 /** The message of an error about an answer without its end. */
 export const brokenOff = "The answer broke off.";
-
-/**
- * Whether a connection broke inside the head of an answer. Browsers make an answer of what had come: with a status of
- * fewer digits, or without the type that the service gives to each body. A refusal without a type is a proxy's.
- */
-function isCutOff({ status, ok, headers }: Response): boolean {
-  return status < 200 || (ok && status !== 204 && !headers.has("Content-Type"));
-}
 
 /** Turns what a runtime throws about a connection into the client's own error. */
 export function failed(message: string): (cause: unknown) => never {

@@ -43,7 +43,7 @@ export class ConversationCache {
   /** The twin that a conversation is with. Undefined: there is no such conversation within reach. */
   async find(reach: Reach, id: string): Promise<KnownConversation | undefined> {
     const known = this.#entries.get(id);
-    if (known && isWithin(reach, known)) return known;
+    if (known?.owner === reach.owner && (reach.endUser ?? known.endUser) === known.endUser) return known;
     const conversation = await this.#store.getConversation(reach, id);
     if (!conversation) return undefined;
     const { owner, endUser, twinId, logLength, lastMessageId } = conversation;
@@ -102,10 +102,6 @@ export class ConversationCache {
     const { id: ownId, owner, endUser, twinId } = entry;
     this.#entries.set(ownId, { id: ownId, owner, endUser, twinId, logLength, lastMessageId, history }); // a spread would be slow
   }
-}
-
-function isWithin(reach: Reach, { owner, endUser }: Entry): boolean {
-  return reach.owner === owner && (reach.endUser === undefined || reach.endUser === endUser);
 }
 
 function asModelSees({ role, content }: MessageRecord): HistoryMessage {

@@ -55,27 +55,17 @@ export function createAuthentication(options: AuthenticationOptions): IdentifyCa
       return fromToken(await verifyToken(readToken(fields)), ownerPolicy);
     }
     if (authenticate && !(verifyToken && carriesOwnKey(fields))) {
-      refuseForeignPage(route, fields, corsOrigins);
+      // Cookies of a host may come along with whatever another site's page sends, such as a form. A page cannot set this
+      // header field (Fetch Metadata), and clients that are no browsers do not send it.
+      const isListed = fields.origin !== null && corsOrigins.includes(fields.origin);
+      if (route.method !== "GET" && fields.fetchSite === "cross-site" && !isListed) {
+        const message = "A page of another site sent this, and its origin is not listed here.";
+        throw new ApiError("cross_site_request", message);
+      }
       return fromHost(await authenticate(request), options);
     }
     return fromKey(await keys.authenticate(fields, maxAgeMs), options);
   };
-}
-
-/**
- * Cookies of a host may come along with whatever another site's page sends, such as a form. A page cannot set this header
- * field (Fetch Metadata), and clients that are no browsers do not send it.
- */
-function refuseForeignPage(
-  { method }: Route,
-  { fetchSite, origin }: HeaderFields,
-  listed: readonly string[],
-): void {
-  if (method === "GET" || fetchSite !== "cross-site" || (origin !== null && listed.includes(origin))) return;
-  throw new ApiError(
-    "cross_site_request",
-    "A page of another site sent this, and its origin is not listed here.",
-  );
 }
 
 const anonymous: Caller = {

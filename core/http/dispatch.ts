@@ -199,7 +199,9 @@ export class Dispatcher {
   /** The error that the client gets. Logs what was thrown, if that is a fault. */
   #toError(thrown: unknown, requestId: string): ApiError {
     const { context, log } = this.#options;
-    const reason = context.replies.closing && isBrokenBody(thrown) ? shuttingDown() : thrown;
+    // In `body.ts`, only the error of a body that broke off has a cause: perhaps because the server stops.
+    const isBrokenBody = thrown instanceof ApiError && thrown.code === "invalid_request" && thrown.cause;
+    const reason = context.replies.closing && isBrokenBody ? shuttingDown() : thrown;
     const error = toApiError(reason);
     // Without a cause, an error is in the log already (a failed reply), or is no fault (a shutdown).
     const isNew = !(reason instanceof ApiError) || reason.cause !== undefined;
@@ -244,7 +246,7 @@ export class Dispatcher {
   ): void {
     this.#options.log("info", "audit", {
       action,
-      object: nameIn(named, object),
+      object: named.map((record) => isJsonObject(record) && record[object]).find(Boolean),
       result: status < 400 ? "done" : "refused",
       code,
       owner: caller?.owner,
@@ -271,11 +273,6 @@ export class Dispatcher {
   }
 }
 
-/** The first name of an object that is there. */
-function nameIn(records: readonly unknown[], member: string): unknown {
-  return records.map((record) => isJsonObject(record) && record[member]).find((name) => Boolean(name));
-}
-
 /** What a byte of a body counts: it is there as a byte, then as text, then in what is made of that. */
 const bodyWeight = 3;
 
@@ -290,8 +287,3 @@ const loggedPathLength = 200;
  * made again once the body is there.
  */
 const longestTrustMs = 5_000;
-
-/** Whether a body broke off, perhaps because the server stops. In `body.ts`, only that error has a cause. */
-function isBrokenBody(thrown: unknown): boolean {
-  return thrown instanceof ApiError && thrown.code === "invalid_request" && thrown.cause !== undefined;
-}

@@ -184,7 +184,13 @@ function readBody(schema: InputSchema, value: unknown, knownMembersOnly = false)
     refused: knownMembersOnly ? unknown.map((path) => ({ path, message })) : [],
     unknown,
   });
-  return pick(value as Record<string, unknown>, schema);
+  const body = value as Record<string, unknown>;
+  const picked: Record<string, unknown> = {}; // the members that the schema names, defaults filled in
+  for (const [name, property] of Object.entries(schema.properties)) {
+    if (Object.hasOwn(body, name)) picked[name] = body[name];
+    else if (property.default !== undefined) picked[name] = property.default;
+  }
+  return picked;
 }
 
 /** Whether two names differ in case and separators alone, as `twin_id` and `twinId`. */
@@ -244,14 +250,4 @@ function endOfString(text: string, start: number): number {
     if (backslashes % 2 === 0) return end;
   }
   return text.length;
-}
-
-/** The members that the schema names, defaults filled in. */
-function pick(value: Record<string, unknown>, schema: InputSchema): Record<string, unknown> {
-  const picked: Record<string, unknown> = {};
-  for (const [name, property] of Object.entries(schema.properties)) {
-    if (Object.hasOwn(value, name)) picked[name] = value[name];
-    else if (property.default !== undefined) picked[name] = property.default;
-  }
-  return picked;
 }

@@ -49,8 +49,9 @@ export function createRouter(routes: readonly Route[], basePath: string): (url: 
     if (match) return { ...match, search };
     const meant = pathMeant(root, path, basePath);
     if (meant) throw new ApiError("not_found", `There is nothing at this path; did you mean ${meant}?`);
-    const prefix = mountedAt(root, path);
-    if (prefix !== undefined) {
+    // A host has probably mounted the service at what is before a path of it, without telling it.
+    const [, prefix = "", below = ""] = /^(\/.{1,200}?)(\/(?:api\/)?v1\/.*)$/.exec(path) ?? [];
+    if (matchPath(root, below)) {
       const message = `There is nothing at this path; a service that is mounted at ${prefix} needs the basePath ${prefix}.`;
       throw new ApiError("not_found", message);
     }
@@ -71,12 +72,6 @@ function pathMeant(root: PathNode, path: string, basePath: string): string | und
     matchPath(root, candidate),
   );
   return meant && basePath + meant;
-}
-
-/** The path at which a host has probably mounted the service without telling it: what is before a path of the service. */
-function mountedAt(root: PathNode, path: string): string | undefined {
-  const [, prefix = "", below = ""] = /^(\/.{1,200}?)(\/(?:api\/)?v1\/.*)$/.exec(path) ?? [];
-  return matchPath(root, below) ? prefix : undefined;
 }
 
 /** A path's routes (below the base path, not decoded). A literal segment wins. */

@@ -75,7 +75,12 @@ const rules: RulesFor<MemoryLimiterOptions> = {
 export function createMemoryLimiter(options: MemoryLimiterOptions = {}): RateLimiter {
   requireOptions("createMemoryLimiter", options, rules);
   const { clock = systemClock, buckets, cached = 10_000 } = options;
-  return buckets ? createSavingLimiter(clock, buckets, cached) : createForgetfulLimiter(clock);
+  if (!buckets) return createForgetfulLimiter(clock);
+  const saved = new SavedBuckets(clock, buckets, cached);
+  return {
+    ...methodsOf((named, decisions) => saved.update(named, decisions)),
+    forget: (ids) => saved.forget(ids),
+  };
 }
 
 /** The number of buckets at which full ones are first swept. */
@@ -157,14 +162,6 @@ interface HeldBucket {
   /** Changes made, and the last change that is saved. */
   changes: number;
   saved: number;
-}
-
-function createSavingLimiter(clock: Clock, buckets: BucketStore, cached: number): RateLimiter {
-  const saved = new SavedBuckets(clock, buckets, cached);
-  return {
-    ...methodsOf((named, decisions) => saved.update(named, decisions)),
-    forget: (ids) => saved.forget(ids),
-  };
 }
 
 /** Buckets in memory, each change of which is saved. */

@@ -139,11 +139,9 @@ export class Draft {
 /** What is stored of an engine's sources. Undefined: these are none. */
 function sourcesOf(named: unknown): readonly Source[] | undefined {
   if (!Array.isArray(named)) return undefined;
-  return named.filter(isSource).map(({ heading, score }) => ({ heading, score }));
-}
-
-function isSource(value: unknown): value is Source {
-  return isJsonObject(value) && isString(value.heading) && Number.isFinite(value.score);
+  return named
+    .filter((one: unknown) => isJsonObject(one) && isString(one.heading) && Number.isFinite(one.score))
+    .map(({ heading, score }: Source) => ({ heading, score }));
 }
 
 /**

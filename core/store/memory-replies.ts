@@ -19,16 +19,7 @@ import {
 } from "./memory-records.ts";
 import { lengthOf, pathTo, withPair } from "./path.ts";
 import { type CountedReply, dayOf, type EndReply, ended } from "./records.ts";
-import type {
-  AbandonedReply,
-  BeginReply,
-  BeginResult,
-  Reach,
-  SaveResult,
-  Store,
-  UsageGroup,
-  UsageSum,
-} from "./store.ts";
+import type { AbandonedReply, BeginReply, BeginResult, Reach, SaveResult, Store, UsageSum } from "./store.ts";
 
 /** The store's methods about replies in progress. */
 export function replyMethods(
@@ -228,7 +219,7 @@ export function usageMethods(records: MemoryRecords): Pick<Store, "countReply" |
       const sums = new Map<string, UsageSum>();
       for (const entry of usage.values()) {
         if (entry.owner !== owner || entry.day < from || entry.day > to) continue;
-        const group = groupOf(entry, groupBy);
+        const group: string | null = entry[groupBy];
         sums.set(group ?? "", { group, ...sumOf(sums.get(group ?? "") ?? noCounts, entry) });
       }
       const names = [...sums.keys()].sort();
@@ -236,8 +227,4 @@ export function usageMethods(records: MemoryRecords): Pick<Store, "countReply" |
       return { items, total: sums.size };
     },
   };
-}
-
-function groupOf(entry: UsageEntry, groupBy: UsageGroup): string | null {
-  return entry[groupBy];
 }

@@ -149,16 +149,12 @@ const rules: RulesFor<Twin> = {
 export function createTwinList(twins: readonly TwinInit[], clock: Clock = systemClock): TwinSource {
   const now = clock.now();
   const made = twins.map((twin) => toTwin(twin, now));
-  requireOwnIds(made);
-  return listTwins(made);
-}
-
-function requireOwnIds(twins: readonly Twin[]): void {
   const ids = new Set<string>();
-  for (const { id } of twins) {
+  for (const { id } of made) {
     if (ids.has(id)) throw new Error(`createTwinList: two twins have the id ${JSON.stringify(id)}.`);
     ids.add(id);
   }
+  return listTwins(made);
 }
 
 function toTwin(init: TwinInit, now: number): Twin {

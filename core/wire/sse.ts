@@ -67,18 +67,17 @@ const ownTimer: JoinTimer = (callback) => void setTimeout(callback, joinMs);
 
 let joining: (() => void)[] = [];
 
-function endJoin(): void {
-  const callbacks = joining;
-  joining = [];
-  for (const callback of callbacks) callback();
-}
-
 /**
  * One timer for many streams, which calls back within {@link joinMs}. For servers, where timers outlive the requests that
  * set them: on Deno, a timer for each stream adds a quarter to a reply's CPU time.
  */
 export const sharedTimer: JoinTimer = (callback) => {
-  if (joining.push(callback) === 1) setTimeout(endJoin, joinMs);
+  if (joining.push(callback) > 1) return;
+  setTimeout(() => {
+    const callbacks = joining;
+    joining = [];
+    for (const each of callbacks) each();
+  }, joinMs);
 };
 
 /**

@@ -122,7 +122,14 @@ export const commands = {
     takes: "--from sqlite:<path> --database postgres://…",
     about: "copy all keys and conversations from a SQLite file into an empty PostgreSQL database",
     flags: ["from"],
-    read: (flags, values) => ({ from: readSource(flags), to: readTarget(values) }),
+    read(flags, { database }) {
+      const from = settings.database.parse(flags.get("from") ?? "");
+      if (from?.kind !== "sqlite")
+        throw new ConfigError("copy needs --from sqlite:<path>, the file that is copied.");
+      if (database.kind === "postgres") return { from: from.path, to: database.url };
+      const target = nameOf("database");
+      throw new ConfigError(`copy needs ${target} to be postgres://…, the database to copy into.`);
+    },
   }),
 };
 
@@ -195,18 +202,6 @@ function readLifetime(flags: Flags): number {
   const seconds = Number(count) * (secondsByUnit[unit] ?? Number.NaN);
   if (seconds <= longestSeconds) return seconds;
   throw new ConfigError(`--expires-in must be a time such as 90s, 30m, 1h or 7d, not ${quote(text)}.`);
-}
-
-function readSource(flags: Flags): string {
-  const text = flags.get("from");
-  const database = text === undefined ? undefined : settings.database.parse(text);
-  if (database?.kind === "sqlite") return database.path;
-  throw new ConfigError("copy needs --from sqlite:<path>, the file that is copied.");
-}
-
-function readTarget({ database }: Settings): string {
-  if (database.kind === "postgres") return database.url;
-  throw new ConfigError(`copy needs ${nameOf("database")} to be postgres://…, the database to copy into.`);
 }
 
 /** Any text on one line, and not too long. */

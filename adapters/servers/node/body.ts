@@ -110,7 +110,8 @@ class EventWriter {
   async write(answer: Answer, first: EventPiece, sender: EventSender): Promise<void> {
     let full = this.#writeHead(answer, first.text);
     for (;;) {
-      if (full) await drained(full);
+      // Never resolves if the connection closes: then nothing is left to write.
+      if (full) await new Promise((resolve) => full?.once("drain", resolve));
       const piece = await sender.next();
       if (!piece) return;
       if (this.#response.writableEnded) {
@@ -180,11 +181,4 @@ function writeChunk(socket: Socket, text: string): boolean {
   const length = Buffer.byteLength(text);
   const encoding = length === text.length ? "latin1" : "utf8"; // the same for ASCII, and faster
   return socket.write(`${length.toString(16)}\r\n${text}\r\n`, encoding);
-}
-
-/** Resolves when there is room again. Never if the connection closes: then nothing is left to write. */
-function drained(full: Writable): Promise<void> {
-  return new Promise((resolve) => {
-    full.once("drain", resolve);
-  });
 }

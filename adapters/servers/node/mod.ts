@@ -15,7 +15,7 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
-import { type AddressInfo, type Socket, Server as TcpServer } from "node:net";
+import { type Socket, Server as TcpServer } from "node:net";
 import type { Service } from "../../../core/service.ts";
 import { maxHeaderBytes } from "../header-section.ts";
 import {
@@ -82,12 +82,16 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   let closing = false;
   const { server, connections } = createNodeServer(service, () => closing);
   await listen(server, host, port);
-  const listening = addressOf(server);
+  const listening = server.address();
+  if (listening === null || typeof listening === "string") throw new Error("The server listens on no port.");
   return {
     url: urlOf(listening.address, listening.port),
     async close({ graceMs } = {}) {
       closing = true;
-      const closed = stopListening(server);
+      // Refuses new connections, and resolves once the open ones are closed. `close` itself would close idle ones at once.
+      const closed = new Promise<void>((resolve) => {
+        TcpServer.prototype.close.call(server, () => resolve());
+      });
       await service.close({ graceMs });
       const timer = setTimeout(() => server.closeAllConnections(), lastAnswersMs);
       for (const connection of connections) connection.close();
@@ -98,13 +102,6 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   };
 }
 
-/** Refuses new connections. Resolves once the open ones are closed; `close` itself would close idle ones at once. */
-function stopListening(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    TcpServer.prototype.close.call(server, () => resolve());
-  });
-}
-
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -113,12 +110,6 @@ function listen(server: Server, host: string, port: number): Promise<void> {
       resolve();
     });
   });
-}
-
-function addressOf(server: Server): AddressInfo {
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("The server listens on no port.");
-  return address;
 }
 
 /** How long a request's head may take to arrive, in milliseconds. Its body has a limit of the service's. */

@@ -60,9 +60,11 @@ function beginning({ rawPacket, bytesParsed }: ParserError): string {
 }
 
 function toApiError({ code }: ParserError, begun: string): ApiError {
+  const lineEnd = begun.indexOf("\r\n");
+  const isLongTarget = /^[A-Z]+ /.test(begun) && (lineEnd < 0 || lineEnd > maxHeaderBytes); // the first line alone
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
-      return isLongTarget(begun)
+      return isLongTarget
         ? new ApiError("uri_too_long", "The path and query are too long.")
         : headersTooLong();
     case "HPE_INVALID_METHOD":
@@ -74,12 +76,6 @@ function toApiError({ code }: ParserError, begun: string): ApiError {
     default:
       return invalid("This is not a valid HTTP/1.1 request.");
   }
-}
-
-/** Whether the first line alone is too long. */
-function isLongTarget(begun: string): boolean {
-  const lineEnd = begun.indexOf("\r\n");
-  return /^[A-Z]+ /.test(begun) && (lineEnd < 0 || lineEnd > maxHeaderBytes);
 }
 
 function invalid(message: string): ApiError {
