@@ -7,7 +7,7 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import type { EmbeddingCache } from "../adapters/openai-models/mod.ts";
+import type { EmbeddingCache } from "../adapters/openai-models/embeddings.ts";
 import type { Log } from "../core/base/log.ts";
 import type { DatabaseChoice } from "./settings.ts";
 

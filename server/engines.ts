@@ -4,7 +4,8 @@
  * @module
  */
 
-import { createEmbeddings, createOpenAIEngine, type Embed } from "../adapters/openai-models/mod.ts";
+import { createEmbeddings } from "../adapters/openai-models/embeddings.ts";
+import { createOpenAIEngine, type Embed } from "../adapters/openai-models/mod.ts";
 import { probeModel } from "../adapters/openai-models/probe.ts";
 import type { Log } from "../core/base/log.ts";
 import { createEchoEngine, type TwinEngine } from "../core/twins/engine.ts";

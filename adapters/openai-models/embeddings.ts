@@ -66,7 +66,8 @@ const pauseMs = 15_000;
  *
  * @example
  * ```ts
- * import { createEmbeddings, createOpenAIEngine } from "twin-service/openai";
+ * import { createEmbeddings } from "twin-service/embeddings";
+ * import { createOpenAIEngine } from "twin-service/openai";
  *
  * const server = { baseUrl: "http://127.0.0.1:11434/v1" };
  * const embed = createEmbeddings({ ...server, model: "nomic-embed-text" });

@@ -19,19 +19,18 @@ import {
 } from "../../core/base/rules.ts";
 import type { Usage } from "../../core/store/records.ts";
 import type { EngineResult, ReplyOutput, Turn, TwinEngine } from "../../core/twins/engine.ts";
-import type { Tool, ToolSource } from "../../core/twins/tools.ts";
+import { type Tool, type ToolSource, toolsOf } from "../../core/twins/tools.ts";
 import type { createBriefings, Embed } from "../../knowledge/mod.ts";
 import { createAskModel, type ModelServer } from "./asking.ts";
 import { Deadlines } from "./attempt.ts";
 import type { Completion } from "./chunk.ts";
 import { type ContinuationMode, continuationModes } from "./continuation.ts";
 import { type ModelQuestion, requireBaseUrl } from "./request.ts";
-import { createToolbox, type OfferedTools } from "./tools.ts";
+import type { createToolbox, OfferedTools } from "./tools.ts";
 
 export type { Embed } from "../../knowledge/mod.ts";
 export type { ModelServer } from "./asking.ts";
 export type { ContinuationMode } from "./continuation.ts";
-export { createEmbeddings, type EmbeddingCache, type EmbeddingsOptions } from "./embeddings.ts";
 export type { ModelHeaders, ModelListener, ModelRequest, ModelTransport } from "./transport.ts";
 
 /** Options of {@link createOpenAIEngine}. */
@@ -43,7 +42,7 @@ export interface OpenAIOptions extends ModelServer {
    * Default: none.
    */
   readonly tools?: readonly Tool[] | ToolSource | undefined;
-  /** Finds sections by their meaning, too: see {@link createEmbeddings}. Default: by words alone. */
+  /** Finds sections by their meaning, too, such as `createEmbeddings` of `twin-service/embeddings`. Default: by words alone. */
   readonly embed?: Embed | undefined;
   /**
    * How the model is asked to go on with a reply whose process has died: `prefix` (DeepSeek, Mistral),
@@ -130,13 +129,19 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
     briefings ??= import("../../knowledge/mod.ts").then((module) => module.createBriefings({ clock, embed }));
     return (await briefings)(turn);
   };
-  const offer = createToolbox({ clock, log });
+  let toolbox: Promise<ReturnType<typeof createToolbox>> | undefined;
+  const offer = async (turn: Turn, output: ReplyOutput) => {
+    const own = toolsOf(turn.twin, "list" in tools ? tools.list() : tools);
+    if (own.length === 0) return undefined;
+    toolbox ??= import("./tools.ts").then((module) => module.createToolbox({ clock, log }));
+    return (await toolbox)(turn, own, output);
+  };
   return {
     continues: continuation === "never" ? undefined : "partial",
     async reply(turn, output) {
       const model = turn.twin.model ?? options.model;
       const { instructions, findings, sources } = await brief(turn);
-      const offered = await offer(turn, "list" in tools ? tools.list() : tools, output);
+      const offered = await offer(turn, output);
       output.signal.throwIfAborted(); // after the waits: what follows listens for later aborts alone
       if (sources) output.progress({ stage: "sources", sources });
       const deadlines = new Deadlines(clock, output.signal);
@@ -154,7 +159,7 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
 /** Asks the model, and after each round of calls again, with what came of them. */
 async function converse(
   asked: Pick<ModelQuestion, "turn" | "instructions" | "findings" | "model" | "continuation">,
-  offered: OfferedTools,
+  offered: OfferedTools | undefined,
   output: ReplyOutput,
   ask: (question: ModelQuestion) => Promise<Completion>,
 ): Promise<EngineResult> {
@@ -163,7 +168,7 @@ async function converse(
   let hasText = partial !== undefined;
   let usage: Usage | null = null;
   for (let round = 0; ; round++) {
-    const tools = round < mostRounds ? offered.definitions : [];
+    const tools = offered && round < mostRounds ? offered.definitions : [];
     let text = partial ?? "";
     const write = (more: string) => {
       text += more;
@@ -172,7 +177,7 @@ async function converse(
     const completion = await ask({ ...asked, tools, rounds, partial, hasText, write });
     usage = round === 0 ? completion.usage : sumOf(usage, completion.usage);
     const { finishReason, calls, reasoning } = completion;
-    if (tools.length === 0 || calls.length === 0) return { finishReason, usage };
+    if (!offered || tools.length === 0 || calls.length === 0) return { finishReason, usage };
     hasText ||= text !== "";
     partial = undefined;
     rounds.push(...(await offered.run(calls, text, reasoning)));

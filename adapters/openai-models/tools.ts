@@ -9,7 +9,7 @@ import type { Clock } from "../../core/base/clock.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import type { Log } from "../../core/base/log.ts";
 import type { ReplyOutput, Turn } from "../../core/twins/engine.ts";
-import { type Tool, toolsOf } from "../../core/twins/tools.ts";
+import type { Tool } from "../../core/twins/tools.ts";
 import { type ModelCall, parseJson } from "./chunk.ts";
 
 /** How long a tool may take, in milliseconds. */
@@ -37,7 +37,7 @@ export interface OfferedTools {
   run(calls: readonly ModelCall[], text: string, reasoning: string): Promise<readonly object[]>;
 }
 
-/** Creates a function that offers a turn's twin its tools. */
+/** Creates a function that offers a turn's model the tools of its twin. */
 export function createToolbox({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
   const checks = new WeakMap<Tool, Promise<ValidateFunction | undefined>>();
 
@@ -58,7 +58,7 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
 
   return async (turn: Turn, tools: readonly Tool[], output: ReplyOutput): Promise<OfferedTools> => {
     const offered: OfferedTool[] = [];
-    for (const tool of toolsOf(turn.twin, tools)) {
+    for (const tool of tools) {
       const check = await checkOf(tool);
       if (check) offered.push({ tool, check, modelName: freeName(tool, offered) });
     }

@@ -39,7 +39,7 @@ export interface SearchOptions {
 
 /** Options of {@link createKnowledgeIndex}. */
 export interface KnowledgeIndexOptions {
-  /** Finds sections by their meaning, too, such as `createEmbeddings` of `twin-service/openai`. Default: by words alone. */
+  /** Finds sections by their meaning, too, such as `createEmbeddings` of `twin-service/embeddings`. Default: by words alone. */
   readonly embed?: Embed | undefined;
   /** A long text is indexed in portions, with a pause of this clock between them. Default: the system's clock. */
   readonly clock?: Clock | undefined;

@@ -8,7 +8,7 @@ import {
   createEmbeddings,
   type EmbeddingCache,
   type EmbeddingsOptions,
-} from "../../adapters/openai-models/mod.ts";
+} from "../../adapters/openai-models/embeddings.ts";
 import { createBriefings, createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { createManualClock } from "../support/clock.ts";
 import { newTwin } from "../support/harness.ts";

@@ -1,12 +1,12 @@
 /**
- * What the core adds to its users' bundles. Run as `npm run size`, which prints it.
+ * What parts of the library add to its users' bundles. Run as `npm run size`, which prints it.
  */
 
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-/** What a module of the project adds to a bundle: its bytes, minified and gzipped, and the files they are from. */
+/** What a module of the project adds to a bundle: its bytes, minified, and gzipped besides, and the files they are from. */
 export async function measure(entry: string, external: string[] = []) {
   const { outputFiles, metafile } = await build({
     entryPoints: [fileURLToPath(new URL(`../../${entry}`, import.meta.url))],
@@ -19,8 +19,8 @@ export async function measure(entry: string, external: string[] = []) {
     mainFields: ["module", "main"],
     external,
   });
-  const size = outputFiles.reduce((sum, { contents }) => sum + gzipSync(contents).length, 0);
-  return { size, files: Object.keys(metafile.inputs) };
+  const [{ contents } = { contents: new Uint8Array() }] = outputFiles;
+  return { minified: contents.length, size: gzipSync(contents).length, files: Object.keys(metafile.inputs) };
 }
 
 /** The core's size, with the packages that it imports, without `jose`. */
@@ -28,6 +28,12 @@ export async function measureCore(): Promise<number> {
   return (await measure("core/mod.ts", ["jose"])).size;
 }
 
+/** The size of the engine that asks models, minified, without what it loads once a twin has texts to search, or tools. */
+export async function measureOpenAI(): Promise<number> {
+  return (await measure("adapters/openai-models/mod.ts", ["*/knowledge/mod.ts", "./tools.ts"])).minified;
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   console.log(`core: ${(await measureCore()) / 1000} KB, minified and gzipped, without jose`);
+  console.log(`openai: ${(await measureOpenAI()) / 1000} KB, minified`);
 }

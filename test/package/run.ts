@@ -20,7 +20,7 @@ import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { brokenLinks } from "../project/links.ts";
-import { measureCore } from "./core-size.ts";
+import { measureCore, measureOpenAI } from "./core-size.ts";
 import { endOf, listTwins, statusOf, versionOf } from "./server.ts";
 
 /** Lists twins over a socket, through nothing but the package's own exports. */
@@ -56,6 +56,9 @@ const needsLibsql = /^twin-service: .*SQLite needs the package libsql: npm insta
 
 /** The most that the core may add to a bundle, in bytes: see `core-size.ts`. */
 const largestCore = 67_000;
+
+/** The most that the engine that asks models may add, in bytes, minified. */
+const largestOpenAI = 25_000;
 
 const folder = mkdtempSync(join(tmpdir(), "twin-service-package-"));
 const bare = mkdtempSync(join(tmpdir(), "twin-service-bundle-"));
@@ -256,7 +259,9 @@ async function useBundle(): Promise<void> {
 async function checkSizes({ entryCount, size }: Packed): Promise<void> {
   const core = await measureCore();
   assert.ok(core < largestCore, `the core has ${core} bytes, more than ${largestCore}`);
-  ok(`${entryCount} files, ${size} bytes packed; core: ${core} bytes`);
+  const openai = await measureOpenAI();
+  assert.ok(openai < largestOpenAI, `openai has ${openai} bytes, more than ${largestOpenAI}`);
+  ok(`${entryCount} files, ${size} bytes packed; core: ${core} bytes; openai: ${openai} bytes`);
 }
 
 /** The path of a runtime that npm fetches. */

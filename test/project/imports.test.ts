@@ -43,7 +43,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   "core/replies": ["replies"],
   "core/http": ["dispatch", "route", "admission", "rate-limit", "body", "input", "idempotency", "envelope"],
   "core/api": ["routes", "lookup", "document/mod", "document/examples"],
-  "adapters/openai-models": ["mod", "continuation", "node-transport", "probe"],
+  "adapters/openai-models": ["mod", "continuation", "embeddings", "node-transport", "probe"],
   "adapters/postgres": ["mod", "connections", "driver", "hosts"],
   "adapters/redis": ["mod", "address"],
   "adapters/sqlite": ["mod", "file"],
