@@ -78,7 +78,8 @@ export function createService(options: ServiceOptions): Service {
   const offered = routes.filter(({ credential }) => credential !== "token" || parts.verifyToken);
   let draining = false;
   const context = createContext(parts, offered, () => draining);
-  const { keys, replies, ready } = context;
+  const { keys, replies } = context;
+  const { ready } = context.health;
   const identifyCaller = createAuthentication({ ...parts, keys });
   const dispatcher = new Dispatcher({
     routes: [...offered, ...pageRoutes(parts.pages)],
@@ -130,16 +131,13 @@ function createContext(
     limiter,
     log,
     clock,
-    keyMaxDays: options.keyMaxDays,
-    maxRequestsPerHour: options.maxRequestsPerHour,
+    keyRules: { maxDays: options.keyMaxDays, maxRequestsPerHour: options.maxRequestsPerHour },
     memory: new MemoryBudget((owner) => replies.weigh(owner)),
     random,
     sha256,
     newId,
-    root: `${basePath}/api/v1`,
-    openApi: lazyOpenApi(offered, basePath, sha256),
-    ready: startOnce(() => replies.start()),
-    isDraining,
+    api: { root: `${basePath}/api/v1`, describe: lazyOpenApi(offered, basePath, sha256) },
+    health: { ready: startOnce(() => replies.start()), isDraining },
   };
 }
 
@@ -156,9 +154,13 @@ function startOnce(start: () => Promise<void>): () => Promise<void> {
 }
 
 /** The OpenAPI document as JSON, in each version created when it is first read: few services are asked for it. */
-function lazyOpenApi(offered: readonly Route[], basePath: string, sha256: Sha256): HandlerContext["openApi"] {
+function lazyOpenApi(
+  offered: readonly Route[],
+  basePath: string,
+  sha256: Sha256,
+): HandlerContext["api"]["describe"] {
   const versioned = offered.filter(({ path }) => path.startsWith("/api/v1/"));
-  const made: Partial<Record<OpenApiVersion, ReturnType<HandlerContext["openApi"]>>> = {};
+  const made: Partial<Record<OpenApiVersion, ReturnType<HandlerContext["api"]["describe"]>>> = {};
   return (version) => {
     made[version] ??= answer(createOpenApi(versioned, basePath), version);
     return made[version];

@@ -35,13 +35,13 @@ export const apiKeyRoutes = [
     },
     errors: ["insufficient_scope", "key_limit_reached"],
     async handle({ caller, body }, context) {
-      const { store, clock, random, newId, root, keyMaxDays } = context;
+      const { store, clock, random, newId, api, keyRules } = context;
       const { owner } = caller;
       const requestsPerHour = body.requestsPerHour ?? null;
-      requireLimit(requestsPerHour, context.maxRequestsPerHour, caller.grantsPerHour);
-      const days = body.expiresInDays ?? keyMaxDays;
-      if (days && keyMaxDays && days > keyMaxDays) {
-        const message = `must be a whole number from 1 to ${keyMaxDays}, or absent`;
+      requireLimit(requestsPerHour, keyRules.maxRequestsPerHour, caller.grantsPerHour);
+      const days = body.expiresInDays ?? keyRules.maxDays;
+      if (days && keyRules.maxDays && days > keyRules.maxDays) {
+        const message = `must be a whole number from 1 to ${keyRules.maxDays}, or absent`;
         throw validationError([{ path: "expiresInDays", message }]);
       }
       const { key, prefix, hash } = createApiKey(random);
@@ -67,7 +67,7 @@ export const apiKeyRoutes = [
       }
       return {
         data: { ...apiKeyResource(record), key },
-        headers: { Location: `${root}/auth/api-keys/${record.id}` },
+        headers: { Location: `${api.root}/auth/api-keys/${record.id}` },
       };
     },
   }),

@@ -38,7 +38,7 @@ export const conversationRoutes = [
     idempotency: "supported",
     success: { status: 201, description: "The conversation.", schema: conversationSchema, location: true },
     errors: ["twin_not_found", "conversation_not_found"],
-    async handle({ caller, fields, body }, { store, twins, clock, sha256, newId, root }) {
+    async handle({ caller, fields, body }, { store, twins, clock, sha256, newId, api }) {
       const { owner, reach } = caller;
       const now = clock.now();
       const endUser = endUserOf(reach, body.endUser);
@@ -50,12 +50,12 @@ export const conversationRoutes = [
         const conversation = newConversation({ id: newId("conv"), owner, twinId, endUser, title }, now);
         const found = await store.createConversation(conversation, claim, reach.clientToken);
         if (found === "token_ended") throw invalidApiKey({ reason: "revoked" });
-        if (!found) return located(root, conversation);
+        if (!found) return located(api.root, conversation);
         made = found;
       }
       requireSameFields(claim, made);
       const conversation = await requireConversation(store, reach, made.resourceId);
-      return located(root, conversation, replayedHeaders);
+      return located(api.root, conversation, replayedHeaders);
     },
   }),
 

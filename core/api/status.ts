@@ -105,9 +105,9 @@ export const statusRoutes = [
     credential: "none",
     success: { status: 200, description: "The service is ready.", schema: healthSchema },
     errors: ["unavailable", "shutting_down"],
-    async handle(_, { replies, store, ready, isDraining }) {
-      if (replies.closing || isDraining()) throw shuttingDown();
-      await ready();
+    async handle(_, { replies, store, health }) {
+      if (replies.closing || health.isDraining()) throw shuttingDown();
+      await health.ready();
       await store.ping().catch((error) => {
         throw unavailable(error); // also where trying again does not help, as with a damaged file
       });
@@ -122,8 +122,8 @@ function documentIn(version: OpenApiVersion) {
     credential: "none",
     headers: { known: "If-None-Match" },
     success: { status: 200, description: "The document.", etag: true, document: version },
-    async handle({ headers: { known } }, { openApi }) {
-      const { document, headers } = openApi(version);
+    async handle({ headers: { known } }, { api }) {
+      const { document, headers } = api.describe(version);
       return known?.includes(headers.ETag) ? { status: 304, headers } : { document, headers };
     },
   } as const satisfies Partial<Route>;

@@ -141,7 +141,7 @@ export class Dispatcher {
     const { rate, headers } = await chargeRequest(limiter, route, caller, context.clock);
     Object.assign(exchange.headers, headers);
     requireScope(route, caller);
-    if (route.credential !== "none") await context.ready(); // not before: requests without credentials cost no work
+    if (route.credential !== "none") await context.health.ready(); // not before: requests without credentials cost no work
     const held = context.memory.hold(caller.owner);
     const reserve = (bytes: number) => {
       if (!held.reserve(bodyWeight * bytes)) throw tooMuchAtOnce();

@@ -38,26 +38,33 @@ export interface HandlerContext {
   readonly limiter: RateLimiter;
   readonly log: Log;
   readonly clock: Clock;
-  /** After how many days a key ends at the latest. Undefined: it may last for ever. */
-  readonly keyMaxDays: number | undefined;
-  /** The greatest limit of its own that a key may have, in requests an hour. */
-  readonly maxRequestsPerHour: number;
+  /** What a key may have at most. */
+  readonly keyRules: {
+    /** After how many days it ends at the latest. Undefined: it may last for ever. */
+    readonly maxDays: number | undefined;
+    /** The greatest limit of its own, in requests an hour. */
+    readonly maxRequestsPerHour: number;
+  };
   /** What requests and replies hold in memory. */
   readonly memory: MemoryBudget;
   readonly random: RandomBytes;
   readonly sha256: Sha256;
   readonly newId: NewId;
-  /** The path of this version of the API: base path and `/api/v1`. */
-  readonly root: string;
-  /** The OpenAPI document in a version of OpenAPI, as JSON. */
-  openApi(version: OpenApiVersion): {
-    readonly document: string;
-    readonly headers: { readonly ETag: string };
+  readonly api: {
+    /** The path of this version of the API: base path and `/api/v1`. */
+    readonly root: string;
+    /** The OpenAPI document in a version of OpenAPI, as JSON. */
+    describe(version: OpenApiVersion): {
+      readonly document: string;
+      readonly headers: { readonly ETag: string };
+    };
   };
-  /** Resolves once the store has been found usable. Rejects with `unavailable`. */
-  ready(): Promise<void>;
-  /** Whether balancers should send their clients elsewhere, though all is served. */
-  isDraining(): boolean;
+  readonly health: {
+    /** Resolves once the store has been found usable. Rejects with `unavailable`. */
+    ready(): Promise<void>;
+    /** Whether balancers should send their clients elsewhere, though all is served. */
+    isDraining(): boolean;
+  };
 }
 
 /** Who a request comes from. */
