@@ -30,8 +30,8 @@ import { type Answer, HostRequest, type IncomingRequest, toResponse } from "./wi
  */
 export type Handler = (request: Request, pathParams?: Partial<PathParams>) => Promise<Response>;
 
-/** The service. */
-export interface Service {
+/** The service. `await using` closes it. */
+export interface Service extends AsyncDisposable {
   /** The whole API, under the base path. Never rejects. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** Each endpoint by its operationId, with the same checks. Never rejects. */
@@ -94,6 +94,10 @@ export function createService(options: ServiceOptions): Service {
   });
   const stopListening = store.signals?.listen("revoked", (hash) => keys.forget(hash));
   const withSignal = parts.onDisconnect === "cancel";
+  const close: Service["close"] = async ({ graceMs = 25_000 } = {}) => {
+    await replies.close(graceMs);
+    stopListening?.();
+  };
   return {
     answer: (request) => dispatcher.byPath(request),
     fetch: async (request) => toResponse(await dispatcher.byPath(new HostRequest(request, withSignal))),
@@ -103,10 +107,8 @@ export function createService(options: ServiceOptions): Service {
     drain() {
       draining = true;
     },
-    async close({ graceMs = 25_000 } = {}) {
-      await replies.close(graceMs);
-      stopListening?.();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -22,10 +22,10 @@ import { createPostgresDriver } from "./driver.ts";
 import { createPostgresLimiter } from "./limiter.ts";
 import { openSignals } from "./signals.ts";
 
-/** What {@link openPostgres} opens. */
-export interface Postgres {
+/** What {@link openPostgres} opens. `await using` closes it. */
+export interface Postgres extends AsyncDisposable {
   /** Its signals reach all processes that use this database. */
-  readonly store: Store;
+  readonly store: Store & AsyncDisposable;
   /** The same buckets for all processes on this database, on the database's clock. */
   readonly limiter: RateLimiter;
   /** Waits for running operations, then closes the connections. */
@@ -88,7 +88,12 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     if (!limits.ending) await limits.end();
     await connections.close();
   }
-  return { store: { ...store, signals, close }, limiter: createPostgresLimiter(limits, log), close };
+  const closing = { close, [Symbol.asyncDispose]: close };
+  return {
+    store: { ...store, signals, ...closing },
+    limiter: createPostgresLimiter(limits, log),
+    ...closing,
+  };
 }
 
 /** One for takes, which are batched; one for peeks and for sweeping. */

@@ -20,8 +20,8 @@ import {
 
 export { createRedisLimiter, type RedisLimiterOptions, type RedisScriptClient } from "./limiter.ts";
 
-/** What {@link openRedis} opens. */
-export interface Redis {
+/** What {@link openRedis} opens. `using` closes it. */
+export interface Redis extends Disposable {
   /** The same buckets for all processes; while Redis is down, buckets of this process. Only `forget` rejects then. */
   readonly limiter: RateLimiter & Pick<FallbackLimiter, "isShared">;
   close(): void;
@@ -57,13 +57,11 @@ export async function openRedis(url: string, options: RedisOptions = {}): Promis
     ? openServer(address, log, limiterOptions)
     : openServers(address, log, limiterOptions));
   const limiter = createFallbackLimiter({ shared, log });
-  return {
-    limiter,
-    close() {
-      limiter.close();
-      destroy();
-    },
+  const close = () => {
+    limiter.close();
+    destroy();
   };
+  return { limiter, close, [Symbol.dispose]: close };
 }
 
 /** A limiter that rejects while Redis is away, and what ends its connections. */

@@ -86,16 +86,14 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     },
   });
 
-  return {
-    url: urlOf(server.hostname, server.port),
-    async close({ graceMs } = {}) {
-      closing = true;
-      const sent = server.stop();
-      await service.close({ graceMs });
-      await within(systemClock, lastAnswersMs, sent);
-      await server.stop(true); // connections whose request is incomplete
-    },
+  const close: RunningServer["close"] = async ({ graceMs } = {}) => {
+    closing = true;
+    const sent = server.stop();
+    await service.close({ graceMs });
+    await within(systemClock, lastAnswersMs, sent);
+    await server.stop(true); // connections whose request is incomplete
   };
+  return { url: urlOf(server.hostname, server.port), close, [Symbol.asyncDispose]: close };
 }
 
 /** Creates a function that answers at most {@link mostInATurn} requests in a turn, and the others in the next one. */

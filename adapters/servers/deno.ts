@@ -52,15 +52,13 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   let closing = false;
   const how = { isClosing: () => closing, keepsBodies: true };
   const listener = new Listener(host, port, (request) => respond(service, request, how));
-  return {
-    url: urlOf(listener.addr.hostname, listener.addr.port),
-    async close({ graceMs } = {}) {
-      closing = true;
-      const sent = listener.close();
-      await service.close({ graceMs });
-      await within(systemClock, lastAnswersMs, sent);
-    },
+  const close: RunningServer["close"] = async ({ graceMs } = {}) => {
+    closing = true;
+    const sent = listener.close();
+    await service.close({ graceMs });
+    await within(systemClock, lastAnswersMs, sent);
   };
+  return { url: urlOf(listener.addr.hostname, listener.addr.port), close, [Symbol.asyncDispose]: close };
 }
 
 /** Listens on a port, again and again: Deno gives up when no file descriptor is left, as any client can cause. */

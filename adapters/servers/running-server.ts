@@ -15,8 +15,8 @@ export interface ServeOptions {
   readonly port?: number | undefined;
 }
 
-/** A server that listens. */
-export interface RunningServer {
+/** A server that listens. `await using` closes it. */
+export interface RunningServer extends AsyncDisposable {
   /** Where it listens, such as `http://127.0.0.1:8787`. */
   readonly url: string;
   /**

@@ -19,7 +19,7 @@ const pauseMs = 5;
  * be in memory before the first one is sent, which can be gigabytes. Owners take turns, so that none waits for the many
  * long texts of another.
  */
-export function readLongTextsInTurn(store: Store, atOnce = 8): Store {
+export function readLongTextsInTurn(store: Store & AsyncDisposable, atOnce = 8): Store & AsyncDisposable {
   const semaphore = new Semaphore(atOnce);
   return {
     ...store,

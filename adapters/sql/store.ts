@@ -50,7 +50,7 @@ export interface SqlStoreOptions {
 }
 
 /** Creates a store for a database whose tables are up to date (`migrationsFrom`). Closing it closes the driver. */
-export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions): Store {
+export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions): Store & AsyncDisposable {
   return {
     exclusive,
     ...keyMethods(driver),
@@ -67,6 +67,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
       await driver.all(readNewest, [""]);
     },
     close: () => driver.close(),
+    [Symbol.asyncDispose]: () => driver.close(),
   };
 }
 

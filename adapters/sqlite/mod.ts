@@ -17,10 +17,10 @@ import { openSqliteDatabase } from "./file.ts";
 
 export type { BackupOptions, BackupProgress } from "./backup.ts";
 
-/** What {@link openSqlite} opens. */
-export interface Sqlite {
+/** What {@link openSqlite} opens. `await using` closes it. */
+export interface Sqlite extends AsyncDisposable {
   /** Durable when its promises resolve, even against a power failure. Closing it closes the file. */
-  readonly store: Store;
+  readonly store: Store & AsyncDisposable;
   /** The bucket store for `createMemoryLimiter`. Buckets survive `kill -9`. */
   readonly buckets: BucketStore;
   /**
@@ -75,5 +75,6 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
     buckets: createSqliteBuckets(driver.unsynced),
     backup: (file, options) => driver.backup(file, options),
     close: () => store.close(),
+    [Symbol.asyncDispose]: () => store.close(),
   };
 }

@@ -48,8 +48,8 @@ export interface TwinFilesOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Twins that follow the files of a folder. */
-export interface TwinFiles extends TwinSource {
+/** Twins that follow the files of a folder. `await using` closes them. */
+export interface TwinFiles extends TwinSource, AsyncDisposable {
   /** Reads all files now. Never rejects: files that cannot be used are logged, and their last good version stays. */
   reload(): Promise<void>;
   /** Stops watching for changes. */
@@ -104,6 +104,7 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
     get: (owner, id) => files.get(owner, id),
     reload: () => files.reload(),
     close: () => files.close(),
+    [Symbol.asyncDispose]: () => files.close(),
   };
 }
 

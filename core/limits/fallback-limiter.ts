@@ -26,8 +26,8 @@ const rules: RulesFor<FallbackLimiterOptions> = {
   log: optional(logRule),
 };
 
-/** A limiter that also answers while the shared one is down. */
-export interface FallbackLimiter extends RateLimiter {
+/** A limiter that also answers while the shared one is down. `using` closes it. */
+export interface FallbackLimiter extends RateLimiter, Disposable {
   /** Whether the shared limiter is asked. False: this process limits alone. */
   isShared(): boolean;
   /** Stops checking whether the shared limiter is back. */
@@ -60,6 +60,7 @@ export function createFallbackLimiter(options: FallbackLimiterOptions): Fallback
   const { shared, clock = systemClock, log = noLog } = options;
   const own = createMemoryLimiter({ clock });
   const outage = new Outage(shared, clock, log);
+  const close = () => outage.close();
 
   async function ask<Result>(question: (limiter: RateLimiter) => Promise<Result>): Promise<Result> {
     if (!outage.lasts) {
@@ -80,7 +81,8 @@ export function createFallbackLimiter(options: FallbackLimiterOptions): Fallback
       await Promise.all([own.forget(ids), shared.forget(ids)]);
     },
     isShared: () => !outage.lasts,
-    close: () => outage.close(),
+    close,
+    [Symbol.dispose]: close,
   };
 }
 

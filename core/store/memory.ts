@@ -41,7 +41,7 @@ import type { ConversationSlice, Listing, Reach, Store } from "./store.ts";
  * const store = createMemoryStore();
  * ```
  */
-export function createMemoryStore(): Store {
+export function createMemoryStore(): Store & AsyncDisposable {
   const records = newRecords();
   return {
     exclusive: true,
@@ -57,6 +57,7 @@ export function createMemoryStore(): Store {
     ...peopleMethods(records),
     async ping() {},
     async close() {},
+    async [Symbol.asyncDispose]() {},
   };
 }
 

@@ -84,22 +84,20 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
   await listen(server, host, port);
   const listening = server.address();
   if (listening === null || typeof listening === "string") throw new Error("The server listens on no port.");
-  return {
-    url: urlOf(listening.address, listening.port),
-    async close({ graceMs } = {}) {
-      closing = true;
-      // Refuses new connections, and resolves once the open ones are closed. `close` itself would close idle ones at once.
-      const closed = new Promise<void>((resolve) => {
-        TcpServer.prototype.close.call(server, () => resolve());
-      });
-      await service.close({ graceMs });
-      const timer = setTimeout(() => server.closeAllConnections(), lastAnswersMs);
-      for (const connection of connections) connection.close();
-      await closed;
-      clearTimeout(timer);
-      server.close(); // ends Node's checks of how long requests take
-    },
+  const close: RunningServer["close"] = async ({ graceMs } = {}) => {
+    closing = true;
+    // Refuses new connections, and resolves once the open ones are closed. `close` itself would close idle ones at once.
+    const closed = new Promise<void>((resolve) => {
+      TcpServer.prototype.close.call(server, () => resolve());
+    });
+    await service.close({ graceMs });
+    const timer = setTimeout(() => server.closeAllConnections(), lastAnswersMs);
+    for (const connection of connections) connection.close();
+    await closed;
+    clearTimeout(timer);
+    server.close(); // ends Node's checks of how long requests take
   };
+  return { url: urlOf(listening.address, listening.port), close, [Symbol.asyncDispose]: close };
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {
