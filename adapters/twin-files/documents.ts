@@ -10,7 +10,7 @@ import { isAbsolute, join, relative, sep } from "node:path";
 import type { TwinDocument } from "../../core/twins/twins.ts";
 import { codeOf } from "../system.ts";
 import { decode, TwinFileError } from "./file.ts";
-import { FormatError, readable, readFormat } from "./formats.ts";
+import { FormatError, type ReadFormat, readable, readFormat } from "./formats.ts";
 
 /** A file and its status. */
 export interface FoundFile {
@@ -51,6 +51,13 @@ export async function listDocuments(folder: string, file: string): Promise<Found
   return found;
 }
 
+/** A twin's documents. */
+export interface ReadDocuments {
+  readonly documents: readonly TwinDocument[];
+  /** Documents with pages that are pictures: "a.pdf: 3 of 10 pages". */
+  readonly scanned: readonly string[];
+}
+
 /**
  * Reads a twin's documents.
  *
@@ -60,31 +67,38 @@ export async function readDocuments(
   folder: string,
   file: string,
   found: readonly FoundFile[],
-): Promise<TwinDocument[]> {
+): Promise<ReadDocuments> {
   if (found.length > mostDocuments)
     throw new TwinFileError(file, `its folder has more than ${mostDocuments} documents.`);
   const bytes = found.reduce((sum, { info }) => sum + info.size, 0);
   if (bytes > mostBytes)
     throw new TwinFileError(file, "the documents in its folder are larger than 20 MiB together.");
   const documents: TwinDocument[] = [];
+  const scanned: string[] = [];
   const twinFolder = file.slice(0, -folderFile.length);
   for (const { path } of found) {
     const name = `${twinFolder}${path}`;
-    documents.push({ path, text: await readText(name, await readWithin(folder, name)) });
+    const { text, unread } = await readText(name, await readWithin(folder, name));
+    documents.push({ path, text });
+    if (unread !== undefined) scanned.push(`${path}: ${unread}`);
   }
-  return documents;
+  return { documents, scanned };
 }
 
-async function readText(name: string, bytes: Uint8Array): Promise<string> {
+async function readText(name: string, bytes: Uint8Array): Promise<ReadFormat> {
   try {
-    return (await readFormat(name, bytes, () => decode(name, bytes))) ?? decode(name, bytes);
+    return (await readFormat(name, bytes, () => decode(name, bytes))) ?? { text: decode(name, bytes) };
   } catch (error) {
     throw error instanceof FormatError ? new TwinFileError(name, error.message, { cause: error }) : error;
   }
 }
 
 /** What is not read in a twin's folder: "3 files are not read: 2 .csv, 1 .key". Undefined: nothing. */
-export async function describeUnread(folder: string, file: string): Promise<string | undefined> {
+export async function describeUnread(
+  folder: string,
+  file: string,
+  scanned: readonly string[],
+): Promise<string | undefined> {
   if (!file.endsWith(`/${folderFile}`)) return undefined;
   const counts = new Map<string, number>();
   for (const path of await listPaths(join(folder, file.slice(0, -folderFile.length)), "")) {
@@ -97,9 +111,10 @@ export async function describeUnread(folder: string, file: string): Promise<stri
   }
   const kinds = [...counts].sort(([one, many], [other, more]) => more - many || (one < other ? -1 : 1));
   const total = kinds.reduce((sum, [, count]) => sum + count, 0);
-  if (total === 0) return undefined;
   const list = kinds.map(([kind, count]) => `${count} ${kind}`).join(", ");
-  return `${total} ${total === 1 ? "file is" : "files are"} not read: ${list}`;
+  const files = total === 0 ? [] : [`${total} ${total === 1 ? "file is" : "files are"} not read: ${list}`];
+  const pictures = scanned.length === 0 ? [] : [`pages are pictures, without text: ${scanned.join(", ")}`];
+  return [...files, ...pictures].join("; ") || undefined;
 }
 
 /**

@@ -101,9 +101,9 @@ async function readState(
     fresh = infos.some(({ ctimeMs }) => Math.abs(Date.now() - ctimeMs) < coarsestMs);
     if (info.size > largestTwinFile) throw new TwinFileError(file, tooLarge);
     const parsed = parseTwinFile(file, await readWithin(folder, file), options);
-    const documents = await readDocuments(folder, file, found);
+    const { documents, scanned } = await readDocuments(folder, file, found);
     const twin = withTimes({ ...parsed.twin, documents }, infos, before?.twin);
-    const unread = await describeUnread(folder, file);
+    const unread = await describeUnread(folder, file, scanned);
     return { ...parsed, signature, fresh, twin, unread, problem: undefined };
   } catch (error) {
     if (codeOf(error) === "ENOENT") {

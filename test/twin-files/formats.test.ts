@@ -15,17 +15,21 @@ async function textsOf(t: Parameters<typeof createFolder>[0], files: Record<stri
   return Object.fromEntries((found?.documents ?? []).map(({ path, text }) => [path, text]));
 }
 
-/** A file of one page for each text; an empty one has a picture only. */
-function pdf(...pages: readonly (readonly (readonly [size: number, text: string])[])[]): string {
+/** A line of a page: 40 points below the one before, if it does not say where. */
+type Row = readonly [size: number, text: string, y?: number];
+
+/** A file with a page for each list of lines; an empty one has a picture only. */
+function pdf(...pages: readonly (readonly Row[])[]): string {
   const kids = pages.map((_, at) => `${4 + 2 * at} 0 R`).join(" ");
   const objects = [
     "<</Type/Catalog/Pages 2 0 R>>",
     `<</Type/Pages/Kids[${kids}]/Count ${pages.length}>>`,
     "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
     ...pages.flatMap((lines, at) => {
-      const text = lines
-        .map(([size, line], row) => `BT /F1 ${size} Tf 50 ${700 - 40 * row} Td (${line}) Tj ET`)
-        .join("\n");
+      const text =
+        lines
+          .map(([size, line, y], row) => `BT /F1 ${size} Tf 50 ${y ?? 700 - 40 * row} Td (${line}) Tj ET`)
+          .join("\n") || "q 9 0 0 9 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q";
       return [
         `<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F1 3 0 R>>>>/Contents ${5 + 2 * at} 0 R>>`,
         `<</Length ${text.length}>>stream\n${text}\nendstream`,
@@ -63,6 +67,45 @@ test("a PDF's larger lines are headings", async (t) => {
     ]),
   });
   assert.match(texts["a.pdf"] ?? "", /^# Opening hours\s+We open at nine/u);
+});
+
+test("a PDF's heading may have several lines, and larger text that goes on is none", async (t) => {
+  const texts = await textsOf(t, {
+    "odd/a.pdf": pdf([
+      [24, "Opening hours", 700],
+      [24, "of the tower", 670],
+      [12, "We open at nine and close at five, but not on Sundays.", 640],
+      ...[600, 580, 560, 540].map((y): Row => [14, `Line at ${y} of a form.`, y]),
+    ]),
+  });
+  assert.match(texts["a.pdf"] ?? "", /^# Opening hours of the tower\s+We open at nine/u);
+  assert.match(texts["a.pdf"] ?? "", /\n\nLine at 600 of a form\.\nLine at 580/u);
+});
+
+test("of a PDF, running heads, tables of contents and letters that are drawn twice are left out", async (t) => {
+  const page = (number: number): Row[] => [
+    [12, `Tower guide, page ${number}`],
+    [12, `Text of page ${number}.`],
+    [12, `Text of page ${number}.`, 660],
+    [12, "# is no heading, and <b> no tag."],
+    [12, `Chapter ${number} . . . . . . . ${number}`],
+  ];
+  const texts = await textsOf(t, { "odd/a.pdf": pdf(page(1), page(2), page(3)) });
+  const one = (number: number) => `Text of page ${number}.\n\n\\# is no heading, and \\<b> no tag.`;
+  assert.equal(texts["a.pdf"], [1, 2, 3].map(one).join("\n\n\n\n"));
+});
+
+test("pages of a PDF that are pictures are named, at the start and by check", async (t) => {
+  const file = pdf([[12, "One."]], [], [[12, "Three."]]);
+  const folder = await createFolder(t, { "odd/twin.md": twin, "odd/a.pdf": file, "odd/b.csv": "1" });
+  const unread = "1 file is not read: 1 .csv; pages are pictures, without text: a.pdf: 1 of 3 pages";
+  const recorder = createRecorder();
+  await open(t, folder, { log: recorder.log });
+  assert.deepEqual(
+    recorder.entries.flatMap(({ fields }) => fields.unread ?? []),
+    [unread],
+  );
+  assert.ok((await checkTwins(folder)).lines.includes(`odd: ${unread}`));
 });
 
 test("a PDF of scanned pages is refused, with the reason", async (t) => {
