@@ -46,15 +46,16 @@ export function responseInProgress(head: ResponseHead): object {
 
 /** A reply's response. */
 export function responseObject(head: ResponseHead, reply: MessageRecord): object {
-  const { status, finishReason, error, usage } = reply;
+  const { status, finishReason, error, usage, completedAt } = reply;
   if (status === "in_progress") return responseInProgress(head);
   const reason = finishReason === "length" ? "max_output_tokens" : finishReason;
-  const isIncomplete = responseStatus(reply) === "incomplete";
+  const state = responseStatus(reply);
   return {
     ...members(head),
-    status: responseStatus(reply),
+    status: state,
+    completed_at: state === "completed" && completedAt !== null ? Math.floor(completedAt / 1000) : null,
     error: error && { code: serverError("").code, message: error.message },
-    incomplete_details: isIncomplete ? { reason } : null,
+    incomplete_details: state === "incomplete" ? { reason } : null,
     output: [outputItem(reply)],
     usage: usageMembers(usage),
   };
@@ -71,7 +72,7 @@ export function outputText(text: string): object {
   return { type: "output_text", text, annotations: [], logprobs: [] };
 }
 
-/** All members that OpenAI's types require, in the state before any output. */
+/** All members that OpenAI's types and Open Responses require, in the state before any output. */
 function members({ messageId, conversationId, createdAt, model, background = false }: ResponseHead) {
   return {
     id: responseId(messageId),
@@ -80,24 +81,31 @@ function members({ messageId, conversationId, createdAt, model, background = fal
     status: "in_progress",
     access_programs: null,
     background,
+    completed_at: null as number | null,
     conversation: { id: conversationId },
     error: null,
+    frequency_penalty: 0,
     incomplete_details: null,
     instructions: null,
     max_output_tokens: null,
+    max_tool_calls: null,
     metadata: {},
     model,
     output: [] as object[],
     parallel_tool_calls: false,
+    presence_penalty: 0,
     previous_response_id: null,
+    prompt_cache_key: null,
     reasoning: null,
-    service_tier: null,
+    safety_identifier: null,
+    service_tier: "default",
     store: true,
-    temperature: null,
+    temperature: 1,
     text: { format: { type: "text" } },
     tool_choice: "none",
     tools: [],
-    top_p: null,
+    top_logprobs: 0,
+    top_p: 1,
     truncation: "disabled",
     usage: null as object | null,
     user: null,

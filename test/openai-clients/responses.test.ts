@@ -66,7 +66,7 @@ async function completed(api: OpenAIFixture) {
 }
 
 describe("/v1/responses", { timeout: 120_000 }, () => {
-  test("a response has all members that OpenAI's types require, and is stored", async () => {
+  test("a response has all members that OpenAI's types and Open Responses require, and is stored", async () => {
     await using api = await openOpenAI(inProcess);
     const answered = respond(api);
     const run = await api.engine.next();
@@ -83,10 +83,13 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
       status: "completed",
       access_programs: null,
       background: false,
+      completed_at: startSeconds,
       error: null,
+      frequency_penalty: 0,
       incomplete_details: null,
       instructions: null,
       max_output_tokens: null,
+      max_tool_calls: null,
       metadata: {},
       model: "ada",
       output: [
@@ -99,15 +102,19 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
         },
       ],
       parallel_tool_calls: false,
+      presence_penalty: 0,
       previous_response_id: null,
+      prompt_cache_key: null,
       reasoning: null,
-      service_tier: null,
+      safety_identifier: null,
+      service_tier: "default",
       store: true,
-      temperature: null,
+      temperature: 1,
       text: { format: { type: "text" } },
       tool_choice: "none",
       tools: [],
-      top_p: null,
+      top_logprobs: 0,
+      top_p: 1,
       truncation: "disabled",
       usage: {
         input_tokens: 3,
@@ -120,6 +127,44 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
     });
     assert.deepEqual(await bodyOf(await api.send("GET", `/responses/${id}`)), body);
   });
+
+  // The requests of openresponses.org/compliance but for those with tools of the client's, and with a picture.
+  for (const [name, before, question] of [
+    ["basic-response", [], "Say hello in exactly 3 words."],
+    ["streaming-response", [], "Count from 1 to 5."],
+    [
+      "system-prompt",
+      [{ role: "system", content: "You are a pirate. Always respond in pirate speak." }],
+      "Say hello.",
+    ],
+    [
+      "multi-turn",
+      [
+        { role: "user", content: "My name is Alice." },
+        { role: "assistant", content: "Hello Alice! Nice to meet you. How can I help you today?" },
+      ],
+      "What is my name?",
+    ],
+  ] as const) {
+    test(`Open Responses' ${name} is completed, streamed or not`, async () => {
+      await using api = await openOpenAI(inProcess);
+      const input = [...before, { role: "user", content: question }].map((item) => ({
+        type: "message",
+        ...item,
+      }));
+      for (const stream of [false, true]) {
+        const answered = respond(api, { input, stream });
+        const run = await api.engine.next();
+        run.write("Hello!");
+        run.finish();
+        const response = stream
+          ? (await eventsOf(await answered)).at(-1)?.response
+          : await bodyOf(await answered);
+        assert.equal(response?.status, "completed");
+        assert.equal(response && textOf(response), "Hello!");
+      }
+    });
+  }
 
   test("the events' numbers follow the text", async () => {
     await using api = await openOpenAI(inProcess);

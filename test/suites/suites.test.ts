@@ -6,13 +6,15 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { TwinClient } from "../../client/mod.ts";
-import { dataOf, type Fixture, inProcess, openFixture } from "../support/harness.ts";
+import type { ConversationResource } from "../../core/mod.ts";
+import { dataOf, errorOf, type Fixture, inProcess, openFixture } from "../support/harness.ts";
 
 async function read<Suite>(name: string): Promise<Suite> {
   return JSON.parse(await readFile(new URL(name, import.meta.url), "utf8"));
 }
 
 const { files } = await read<{ files: Record<string, string> }>("json-test-suite.json");
+const utf8 = await read<Record<"valid" | "invalid", Record<string, string>>>("utf8tests.json");
 const { strings } = await read<{ strings: string[] }>("naughty-strings.json");
 
 /** Those of the suite that are too long to keep. */
@@ -52,6 +54,31 @@ describe("suites of others", () => {
     }
     assert.deepEqual(wrong, []);
     assert.deepEqual(counts, { y: 95, n: 188, i: 35 });
+  });
+
+  test("utf8tests: a body that is no UTF-8 is invalid_json, and what is UTF-8 comes back as it was", async () => {
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+    const send = (hex: string) => {
+      const start = Buffer.from('{"twinId": "echo", "title": "a');
+      const body = Uint8Array.from(Buffer.concat([start, Buffer.from(hex, "hex"), Buffer.from('"}')]));
+      return fixture.send("/api/v1/conversations", { method: "POST", headers, body });
+    };
+    for (const [number, hex] of Object.entries(utf8.invalid)) {
+      assert.equal((await errorOf(await send(hex))).code, "invalid_json", number);
+    }
+    let refused = 0;
+    for (const [number, hex] of Object.entries(utf8.valid)) {
+      const response = await send(hex);
+      const text = Buffer.from(hex, "hex").toString();
+      if (text.includes("\0")) {
+        assert.equal((await errorOf(response)).code, "invalid_json", number); // JSON has no control characters
+        refused++;
+      } else {
+        assert.equal((await dataOf<ConversationResource>(response)).title, `a${text}`, number);
+      }
+    }
+    const all = [utf8.invalid, utf8.valid].map((group) => Object.keys(group).length);
+    assert.deepEqual([...all, refused], [145, 77, 3]);
   });
 
   test("the big list of naughty strings: what is text comes back as it was, in replies and lists; what is blank is refused", async () => {
