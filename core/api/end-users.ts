@@ -62,9 +62,10 @@ export const endUserRoutes = [
     success: { status: 200, description: "What was erased.", schema: erasedSchema },
     async handle({ caller: { owner }, params }, context) {
       const { endUser } = params;
-      const { store, keys, clock } = context;
+      const { store, keys, replies, clock } = context;
       const clientTokens = await store.deleteClientTokens(owner, endUser, clock.now());
       keys.forgetClientTokens(owner, endUser);
+      await replies.erase(owner, endUser); // before the sums: they are counted under the name once more
       const erased = await eraseConversations(context, { owner, endUser });
       await store.forgetEndUser(owner, endUser);
       await forgetBuckets(context, owner, endUser).catch((error: unknown) => {

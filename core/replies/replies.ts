@@ -154,6 +154,13 @@ export class Replies {
     for (const topic of ["stop", "text"] as const) this.#context.store.signals?.notify(topic, replyId);
   }
 
+  /** Ends an end user's replies that are not stored, on this process. Resolves once they are counted. */
+  async erase(owner: string, endUser: string): Promise<void> {
+    const replies = [...this.#unstored].filter((reply) => reply.owner === owner && reply.endUser === endUser);
+    for (const reply of replies) reply.cancel();
+    await Promise.all(replies.map(({ end }) => end));
+  }
+
   /** What the replies that this process produces or shows hold, in bytes. */
   weigh(owner: string): Weight {
     const parts = [this.#running.weigh(owner), this.#stored.weigh(owner)];

@@ -23,11 +23,14 @@ export interface UnstoredTurn
 /** A reply that is not stored. */
 export interface UnstoredReply {
   readonly owner: string;
+  readonly endUser: string | undefined;
   readonly feed: ReplyFeed;
   /** What the engine is asked, in bytes. */
   readonly asked: number;
   /** Resolves once the reply has ended and is counted. */
   readonly end: Promise<void>;
+  /** Ends the reply because nobody may have it any more. */
+  cancel(): void;
   /** Ends the reply because this process stops. */
   interrupt(): void;
 }
@@ -54,7 +57,8 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
     acts: async () => {}, // nobody else can begin it again
   };
   const draft = new Draft(feed, watcher, false);
-  feed.feedFrom({ delayed: false, followed() {}, left: () => draft.stop(cancelled) });
+  const cancel = () => draft.stop(cancelled);
+  feed.feedFrom({ delayed: false, followed() {}, left: cancel });
 
   async function ask(): Promise<void> {
     try {
@@ -87,7 +91,7 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
     if (!draft.closed) report.interrupted();
     draft.stop(failed("interrupted"));
   };
-  return { owner: turn.owner, feed, asked: questionBytes(content, history), end: run(), interrupt };
+  return { owner, endUser, feed, asked: questionBytes(content, history), end: run(), cancel, interrupt };
 }
 
 /** Once only, as a store that has failed may have counted it nevertheless: the log has what may be missing. */

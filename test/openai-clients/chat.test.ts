@@ -308,6 +308,21 @@ for (const transport of transports) {
       );
     });
 
+    test("an erasure ends a person's replies, which then count under nobody's name", async () => {
+      await using api = await openOpenAI(transport);
+      const asked = ["ann", "bob"].map((user) => api.chat({ user }));
+      const runs = [await api.engine.next(), await api.engine.next()];
+      assert.equal((await api.fixture.call("DELETE", "/end-users/ann", api.key)).status, 200);
+      for (const run of runs) run.finish({});
+      await Promise.all(asked);
+      const history = await api.fixture.call("GET", "/usage/history?groupBy=endUser", api.key);
+      const none = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+      assert.deepEqual(await dataOf(history), [
+        { group: null, replies: 1, ...none },
+        { group: "bob", replies: 1, ...none },
+      ]);
+    });
+
     test("the host is told to wait until a reply whose client has left is counted", async () => {
       const works: Promise<unknown>[] = [];
       await using api = await openOpenAI(transport, { waitUntil: (work) => void works.push(work) });
