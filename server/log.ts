@@ -23,9 +23,12 @@ export function openLog({ logLevel, logFormat }: Settings): Log {
   return log;
 }
 
-/** The log of a command that people use: nothing but what they should know. */
+/** The log of a command that people use: what they should know, and what was done to which credential. */
 export function openQuietLog(settings: Settings): Log {
-  return openLog({ ...settings, logLevel: settings.logLevel === "error" ? "error" : "warn" });
+  const log = openLog(settings);
+  return (level, message, fields) => {
+    if (level === "warn" || level === "error" || message === "audit") log(level, message, fields);
+  };
 }
 
 const colorOf = { debug: "gray", info: "green", warn: "yellow", error: "red" } as const;

@@ -106,6 +106,22 @@ test("a key with a limit of its own is made, and revoked without its owner's nam
   await server.stop();
 });
 
+test("a key that is made or revoked at the database leaves an audit line on stderr, without its secret", async () => {
+  const { flags } = await scratch();
+  const made = await runServer(["key", "--sub", "alice", "--new", ...flags]);
+  const [id = ""] = /key_\w+/.exec((await runServer(["keys", "--sub", "alice", ...flags])).stdout) ?? [];
+  const revoked = await runServer(["revoke", "--id", id, ...flags]);
+  for (const [{ stderr }, action] of [
+    [made, "create_key"],
+    [revoked, "revoke_key"],
+  ] as const) {
+    const { time: _, level, message, requestId: __, ...line } = JSON.parse(stderr);
+    assert.deepEqual([level, message], ["info", "audit"]);
+    assert.deepEqual(line, { action, object: id, result: "done", owner: "alice" });
+    assert.ok(!stderr.includes(made.stdout.trim()));
+  }
+});
+
 describe("a folder without a database", () => {
   for (const command of ["token", "key"]) {
     test(`${command} makes nothing there unless asked, and says so`, async () => {

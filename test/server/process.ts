@@ -56,7 +56,8 @@ export async function runServer(
   child.stdout.once("data", () => {
     if (
       args.every(
-        (argument) => !/^(token|key|chat|check|tests|copy|backup|-h|--help|--version)$/.test(argument),
+        (argument) =>
+          !/^(token|keys?|revoke|chat|check|tests|copy|backup|-h|--help|--version)$/.test(argument),
       )
     )
       child.kill("SIGKILL"); // it serves
