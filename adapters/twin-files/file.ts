@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Document, isNode, parseDocument } from "yaml";
+import { type Document, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { oneOf, type Rule, type RulesFor } from "../../core/base/rules.ts";
 import {
@@ -64,7 +64,7 @@ export class TwinFileError extends Error {
 /** The largest twin file, in bytes. */
 export const largestTwinFile = 1024 * 1024;
 
-/** The longest front matter, in UTF-16 code units: a parser of YAML takes seconds for what is much longer. */
+/** The longest front matter, in bytes: a parser of YAML takes seconds for what is much longer. */
 const longestFrontMatter = 64 * 1024;
 
 /** The problem of a larger one. */
@@ -138,7 +138,7 @@ function splitFile(file: string, text: string): { frontMatter: string; body: str
   const end = lines.indexOf("---", 1);
   if (end === -1) throw new TwinFileError(file, 'the front matter has no closing line "---".');
   const frontMatter = lines.slice(1, end).join("\n");
-  if (frontMatter.length > longestFrontMatter) {
+  if (new TextEncoder().encode(frontMatter).length > longestFrontMatter) {
     throw new TwinFileError(file, "the front matter is longer than 64 KiB; texts belong below it.");
   }
   const begin = lines.findIndex((line, at) => at > end && line.trim() !== "");
@@ -210,19 +210,47 @@ function readFrontMatter(file: string, yaml: string, engines: readonly string[])
 const unquoted = new Set(["BLOCK_AS_IMPLICIT_KEY", "BAD_SCALAR_START", "MULTILINE_IMPLICIT_KEY"]);
 
 function parseYaml(file: string, yaml: string): Document.Parsed {
-  // The core schema knows strings, numbers, booleans, null, lists and maps: nothing that could run or load.
-  const document = parseDocument(yaml, { schema: "core", stringKeys: true, logLevel: "silent" });
+  const lineCounter = new LineCounter();
+  const document = parseDocument(yaml, {
+    schema: "core", // strings, numbers, booleans, null, lists and maps: nothing that could run or load
+    stringKeys: true,
+    logLevel: "silent",
+    lineCounter,
+    // What these two do takes the square of a hostile text's length.
+    uniqueKeys: false,
+    prettyErrors: false,
+  });
   const [problem] = [...document.errors, ...document.warnings];
-  if (!problem) return document;
-  const line = (problem.linePos?.[0].line ?? 0) + 1; // after the opening dashes
-  const [message = ""] = problem.message.split(/ at line \d|\n/u);
-  const advice = unquoted.has(problem.code)
+  const fault = problem
+    ? { at: problem.pos[0], code: problem.code, message: problem.message.split("\n")[0], cause: problem }
+    : repeatedKey(document);
+  if (!fault) return document;
+  const line = lineCounter.linePos(fault.at).line + 1; // after the opening dashes
+  const advice = unquoted.has(fault.code)
     ? '; put the value in quotes, as in description: "Ada: a life"'
     : "";
-  throw new TwinFileError(file, `line ${line} is not valid front matter: ${message}${advice}.`, {
-    cause: problem,
-    line,
+  const sentence = `line ${line} is not valid front matter: ${fault.message}${advice}.`;
+  throw new TwinFileError(file, sentence, { cause: fault.cause, line });
+}
+
+/** The first key that its map has already. */
+function repeatedKey(document: Document.Parsed) {
+  let at: number | undefined;
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue; // refused: keys are strings
+        if (seen.has(key.value)) at = key.range?.[0] ?? 0;
+        if (at !== undefined) return visit.BREAK;
+        seen.add(key.value);
+      }
+      return undefined;
+    },
   });
+  return at === undefined
+    ? undefined
+    : { at, code: "DUPLICATE_KEY", message: "Map keys must be unique", cause: undefined };
 }
 
 function valuesOf(file: string, document: Document.Parsed): JsonObject {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { parseDocument } from "yaml";
+import { LineCounter, parseDocument } from "yaml";
 import type { KnowledgeWarning } from "./source.ts";
 
 /** A document without its properties. */
@@ -49,11 +49,18 @@ interface Parsed {
 
 /** JSON is YAML, too. */
 function parseYaml(text: string): Parsed {
-  const parsed = parseDocument(text, { logLevel: "silent" });
+  const lineCounter = new LineCounter();
+  // What the last two do takes the square of a hostile text's length.
+  const options = { logLevel: "silent", lineCounter, uniqueKeys: false, prettyErrors: false } as const;
+  const parsed = parseDocument(text, options);
   const [error] = parsed.errors;
-  if (error) return { properties: {}, line: error.linePos?.[0].line ?? 1 };
-  const value: unknown = parsed.toJS();
-  return typeof value === "object" && value !== null ? { properties: { ...value } } : { properties: {} };
+  if (error) return { properties: {}, line: lineCounter.linePos(error.pos[0]).line };
+  try {
+    const value: unknown = parsed.toJS();
+    return { properties: typeof value === "object" ? { ...value } : {} };
+  } catch {
+    return { properties: {}, line: 1 }; // its aliases stand for too much
+  }
 }
 
 /** The strings, and lists of strings, at the top of a TOML document: there is nothing else to know of it. */

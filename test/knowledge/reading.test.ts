@@ -370,16 +370,24 @@ test("a document is called as its front matter says, in YAML, TOML and JSON, and
   }
 });
 
-test("front matter that cannot be read is left out, and reported with its line", async () => {
-  const text = "---\ntitle: [Fog\ntags: x\n---\n\nIt sounds every minute.";
-  const { warnings, sections } = readDocument({ path: "fog-horn.md", text });
-  assert.match(warnings[0]?.message ?? "", /front matter cannot be read/u);
-  assert.ok((warnings[0]?.line ?? 0) >= 2);
-  assert.deepEqual(
-    sections.map(({ heading }) => heading),
-    ["fog horn"],
-  );
-});
+for (const [what, frontMatter] of [
+  ["front matter that cannot be read", "title: [Fog\ntags: x"],
+  [
+    "front matter whose aliases stand for too much",
+    `a: &a [x]\nb: &b [${"*a,".repeat(9)}]\nc: &c [${"*b,".repeat(9)}]\nd: [${"*c,".repeat(9)}]`,
+  ],
+]) {
+  test(`${what} is left out, and reported with its line`, async () => {
+    const text = `---\n${frontMatter}\n---\n\nIt sounds every minute.`;
+    const { warnings, sections } = readDocument({ path: "fog-horn.md", text });
+    assert.match(warnings[0]?.message ?? "", /front matter cannot be read/u);
+    assert.ok((warnings[0]?.line ?? 0) >= 2);
+    assert.deepEqual(
+      sections.map(({ heading }) => heading),
+      ["fog horn"],
+    );
+  });
+}
 
 test("what site generators add is never quoted", async () => {
   const text = `import Tabs from '@theme/Tabs';
