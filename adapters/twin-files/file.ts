@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Document, isNode, isScalar, LineCounter, parseDocument, visit } from "yaml";
+import { Composer, type CST, type Document, isNode, isScalar, Lexer, LineCounter, Parser, visit } from "yaml";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { oneOf, type Rule, type RulesFor } from "../../core/base/rules.ts";
 import {
@@ -66,6 +66,9 @@ export const largestTwinFile = 1024 * 1024;
 
 /** The longest front matter, in bytes: a parser of YAML takes seconds for what is much longer. */
 const longestFrontMatter = 64 * 1024;
+
+/** How deep lists and maps may be nested in front matter: golden questions need four levels, and a parser's stack ends. */
+const deepestFrontMatter = 20;
 
 /** The problem of a larger one. */
 export const tooLarge = "is larger than 1 MiB.";
@@ -185,11 +188,12 @@ interface ReadFrontMatter {
 type Path = readonly (string | number)[];
 
 function readFrontMatter(file: string, yaml: string, engines: readonly string[]): ReadFrontMatter {
-  const document = parseYaml(file, yaml);
+  const lineCounter = new LineCounter();
+  const document = parseYaml(file, yaml, lineCounter);
   function lineOf(path: Path): number {
     const node = document.getIn(path, true);
     const [offset = 0] = isNode(node) ? (node.range ?? []) : [];
-    return yaml.slice(0, offset).split("\n").length + 1; // after the opening dashes
+    return lineCounter.linePos(offset).line + 1; // after the opening dashes
   }
   const values = valuesOf(file, document);
   const rules: Readonly<Record<string, Rule>> = rulesFor(engines);
@@ -209,28 +213,51 @@ function readFrontMatter(file: string, yaml: string, engines: readonly string[])
 /** The errors that a value with a colon or a sign of its own causes, and what to do about them. */
 const unquoted = new Set(["BLOCK_AS_IMPLICIT_KEY", "BAD_SCALAR_START", "MULTILINE_IMPLICIT_KEY"]);
 
-function parseYaml(file: string, yaml: string): Document.Parsed {
-  const lineCounter = new LineCounter();
-  const document = parseDocument(yaml, {
+function parseYaml(file: string, yaml: string, lineCounter: LineCounter): Document.Parsed {
+  const { tokens, tooDeepAt } = tokensOf(yaml, lineCounter);
+  const composer = new Composer({
     schema: "core", // strings, numbers, booleans, null, lists and maps: nothing that could run or load
     stringKeys: true,
     logLevel: "silent",
-    lineCounter,
-    // What these two do takes the square of a hostile text's length.
-    uniqueKeys: false,
-    prettyErrors: false,
+    uniqueKeys: false, // comparing each key with all others takes the square of a hostile text's length
   });
+  const [document] = composer.compose(tokens, true, yaml.length);
+  if (!document) throw new Error("A composer that is told to has made no document.");
+  const lineAt = (offset: number) => lineCounter.linePos(offset).line + 1; // after the opening dashes
   const [problem] = [...document.errors, ...document.warnings];
+  // Each value with a colon that is not in quotes nests what follows one level deeper.
+  if (tooDeepAt !== undefined && !(problem && unquoted.has(problem.code))) {
+    const line = lineAt(tooDeepAt);
+    const sentence = `line ${line} nests lists and maps more than ${deepestFrontMatter} deep; front matter needs at most 4.`;
+    throw new TwinFileError(file, sentence, { line });
+  }
   const fault = problem
     ? { at: problem.pos[0], code: problem.code, message: problem.message.split("\n")[0], cause: problem }
     : repeatedKey(document);
   if (!fault) return document;
-  const line = lineCounter.linePos(fault.at).line + 1; // after the opening dashes
+  const line = lineAt(fault.at);
   const advice = unquoted.has(fault.code)
     ? '; put the value in quotes, as in description: "Ada: a life"'
     : "";
   const sentence = `line ${line} is not valid front matter: ${fault.message}${advice}.`;
   throw new TwinFileError(file, sentence, { cause: fault.cause, line });
+}
+
+/** The tokens of YAML, until the first that is none, or until they are nested too deep, and where that is. */
+function tokensOf(yaml: string, lineCounter: LineCounter) {
+  const parser = new Parser(lineCounter.addNewLine);
+  lineCounter.addNewLine(0);
+  const tokens: CST.Token[] = [];
+  for (const lexeme of new Lexer().lex(yaml)) {
+    tokens.push(...parser.next(lexeme));
+    if (tokens.at(-1)?.type === "error") break; // a hostile text has one for each character
+    // Beside lists and maps, the stack has the document and a value.
+    if (parser.stack.length > deepestFrontMatter + 2) {
+      return { tokens: [...tokens, ...parser.end()], tooDeepAt: parser.offset };
+    }
+  }
+  tokens.push(...parser.end());
+  return { tokens };
 }
 
 /** The first key that its map has already. */

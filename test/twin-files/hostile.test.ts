@@ -55,3 +55,36 @@ test("front matter of more than 64 KiB is a fault, in bytes of UTF-8", async (t)
   await writeFile(join(folder, "ada.md"), `---\nname: Ada\n# ${"x".repeat(60_000)}\n---\n`);
   assert.ok(await (await open(t, folder)).get("alice", "ada"));
 });
+
+test("front matter that is nested deep is a fault that says how deep it may be", async (t) => {
+  for (const [yaml, line] of [
+    [`name: Ada\ntags: ${"[".repeat(60_000)}`, 3],
+    [`tags: ${"[".repeat(21)}${"]".repeat(21)}`, 2],
+    ["k: {".repeat(15_000), 2],
+    ["- ".repeat(30_000), 2],
+    ["? ".repeat(30_000), 2],
+  ] as const) {
+    await assert.rejects(openFolder(t, { "ada.md": `---\n${yaml}\n---\n` }), {
+      name: "TwinFileError",
+      message: `Twin file "ada.md": line ${line} nests lists and maps more than 20 deep; front matter needs at most 4.`,
+    });
+  }
+});
+
+test("front matter within its length is a fault at its first sign, whatever it repeats", async (t) => {
+  for (const [yaml, problem] of [
+    ["name: ::\n".repeat(7_000), /line 2 .*not allowed in compact mappings; put the value in quotes/],
+    ["name: Ada\n".repeat(6_000), /line 3 is not valid front matter: Map keys must be unique/],
+    ["}".repeat(60_000), /line 2 is not valid front matter: Unexpected flow-map-end token/],
+    ["[}".repeat(30_000), /line 2 is not valid front matter: /],
+    [`tags: [${",".repeat(60_000)}]`, /line 2 is not valid front matter: Unexpected , in flow sequence/],
+    [`name: "${"\\q".repeat(30_000)}"`, /line 2 is not valid front matter: Invalid escape sequence/],
+    [`name: &a Ada\ntags: [${"*a,".repeat(20_000)}]`, /must not use YAML aliases/],
+    [
+      Array.from({ length: 6_000 }, (_, n) => `k${n}: 1`).join("\n"),
+      /"k0" is not a known key; the known keys are id, name/,
+    ],
+  ] as const) {
+    await assert.rejects(openFolder(t, { "ada.md": `---\n${yaml}\n---\n` }), problem);
+  }
+});
