@@ -49,6 +49,7 @@ export class Replies {
   readonly #conversationStreams: ConversationStreams;
   /** The replies that are not stored. */
   readonly #unstored = new Set<UnstoredReply>();
+  readonly #stopListening: (() => void) | undefined;
   #closing = false;
 
   constructor(options: RepliesOptions) {
@@ -59,6 +60,7 @@ export class Replies {
     this.#stored = new StoredReplies(this.#context);
     this.#running = new RunningReplies(this.#context, this.#stored);
     this.#sweeper = new Sweeper(this.#context, this.#running);
+    this.#stopListening = options.store.signals?.listen("erased", (person) => void this.#eraseHere(person));
     const find = (owner: string, reply: MessageRecord) => this.find(owner, reply);
     this.#conversationStreams = new ConversationStreams(
       { ...this.#context, find },
@@ -154,11 +156,22 @@ export class Replies {
     for (const topic of ["stop", "text"] as const) this.#context.store.signals?.notify(topic, replyId);
   }
 
-  /** Ends an end user's replies that are not stored, on this process. Resolves once they are counted. */
+  /** Ends an end user's replies that are not stored, wherever they run. Resolves once those of this process are counted. */
   async erase(owner: string, endUser: string): Promise<void> {
-    const replies = [...this.#unstored].filter((reply) => reply.owner === owner && reply.endUser === endUser);
-    for (const reply of replies) reply.cancel();
+    const person = this.#personOf({ owner, endUser });
+    this.#context.store.signals?.notify("erased", person);
+    await this.#eraseHere(person);
+  }
+
+  async #eraseHere(person: string): Promise<void> {
+    const replies = [...this.#unstored].filter((reply) => this.#personOf(reply) === person);
+    for (const reply of replies) reply.erase();
     await Promise.all(replies.map(({ end }) => end));
+  }
+
+  /** What a signal calls an end user: names may have spaces, and are nobody else's business. */
+  #personOf({ owner, endUser }: Pick<UnstoredReply, "owner" | "endUser">): string {
+    return this.#context.sha256(JSON.stringify([owner, endUser]));
   }
 
   /** What the replies that this process produces or shows hold, in bytes. */
@@ -184,6 +197,7 @@ export class Replies {
     this.#running.abandon();
     await this.#settle(lastStoreMs);
     this.#running.close();
+    this.#stopListening?.();
     this.#context.changes.close();
   }
 

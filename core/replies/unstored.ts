@@ -29,8 +29,8 @@ export interface UnstoredReply {
   readonly asked: number;
   /** Resolves once the reply has ended and is counted. */
   readonly end: Promise<void>;
-  /** Ends the reply because nobody may have it any more. */
-  cancel(): void;
+  /** Ends the reply because its end user is erased. It counts under nobody's name. */
+  erase(): void;
   /** Ends the reply because this process stops. */
   interrupt(): void;
 }
@@ -57,8 +57,8 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
     acts: async () => {}, // nobody else can begin it again
   };
   const draft = new Draft(feed, watcher, false);
-  const cancel = () => draft.stop(cancelled);
-  feed.feedFrom({ delayed: false, followed() {}, left: cancel });
+  feed.feedFrom({ delayed: false, followed() {}, left: () => draft.stop(cancelled) });
+  let erased = false;
 
   async function ask(): Promise<void> {
     try {
@@ -83,15 +83,19 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
     report.ended(state);
     const text = { content: feed.text.toString(), sources: draft.sources ?? null };
     const message = ended(reply, state, text, clock.now());
-    await count(context, turn, message, report);
+    await count(context, erased ? { ...turn, endUser: undefined } : turn, message, report);
     feed.end(message);
   }
 
+  const erase = () => {
+    erased = true;
+    draft.stop(cancelled);
+  };
   const interrupt = () => {
     if (!draft.closed) report.interrupted();
     draft.stop(failed("interrupted"));
   };
-  return { owner, endUser, feed, asked: questionBytes(content, history), end: run(), cancel, interrupt };
+  return { owner, endUser, feed, asked: questionBytes(content, history), end: run(), erase, interrupt };
 }
 
 /** Once only, as a store that has failed may have counted it nevertheless: the log has what may be missing. */

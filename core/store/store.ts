@@ -354,16 +354,16 @@ export interface Store {
 /**
  * What a signal is about. `follow`: a reply has a follower on a process that does not produce it. `text`: more of a
  * followed reply is stored, or its end. `stop`: a reply is to be cancelled, or was deleted. `conversation`: a message was
- * sent into one, or it was changed or deleted. `revoked`: a key.
+ * sent into one, or it was changed or deleted. `revoked`: a key. `erased`: an end user.
  */
-export type SignalTopic = "follow" | "text" | "stop" | "conversation" | "revoked";
+export type SignalTopic = "follow" | "text" | "stop" | "conversation" | "revoked" | "erased";
 
 /**
  * Signals to all processes on a store, including the sender. They only save time: a signal may get lost, so a
  * process that waits for one also polls the store.
  */
 export interface StoreSignals {
-  /** Sends a signal about a reply's or conversation's id, or a key's hash. Does not wait, never throws. */
+  /** Sends a signal about a reply's or conversation's id, or a key's or end user's hash. Does not wait, never throws. */
   notify(topic: SignalTopic, subject: string): void;
   /** Calls back with the subject of each signal on a topic. Returns a function that stops this. */
   listen(topic: SignalTopic, heard: (subject: string) => void): () => void;

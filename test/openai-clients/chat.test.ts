@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ModelError } from "../../core/mod.ts";
-import { createMemoryStore, type Store, StoreUnavailable } from "../../core/store/mod.ts";
+import { createMemoryStore, type Store, type StoreSignals, StoreUnavailable } from "../../core/store/mod.ts";
 import { settle } from "../support/clock.ts";
 import { assertErrorAnswer, dataOf, inProcess, transports } from "../support/harness.ts";
 import { assertParam, openOpenAI, readData, startSeconds } from "./fixture.ts";
@@ -321,6 +321,27 @@ for (const transport of transports) {
         { group: null, replies: 1, ...none },
         { group: "bob", replies: 1, ...none },
       ]);
+    });
+
+    test("an erasure on another process ends them, too", async () => {
+      const heard = new Map<string, Set<(subject: string) => void>>();
+      const signals: StoreSignals = {
+        notify: (topic, subject) => heard.get(topic)?.forEach((hear) => void hear(subject)),
+        listen(topic, hear) {
+          heard.set(topic, (heard.get(topic) ?? new Set()).add(hear));
+          return () => heard.get(topic)?.delete(hear);
+        },
+      };
+      await using api = await openOpenAI(transport, { store: { ...createMemoryStore(), signals } });
+      await using other = await api.another();
+      const asked = ["ann b", "ann"].map((user) => other.chat({ user }));
+      const runs = [await api.engine.next(), await api.engine.next()];
+      assert.equal((await api.fixture.call("DELETE", "/end-users/ann%20b", api.key)).status, 200);
+      for (const run of runs) run.finish({});
+      await Promise.all(asked);
+      const history = await api.fixture.call("GET", "/usage/history?groupBy=endUser", api.key);
+      const names = (await dataOf<{ group: string | null }[]>(history)).map(({ group }) => group);
+      assert.deepEqual(names, [null, "ann"]);
     });
 
     test("the host is told to wait until a reply whose client has left is counted", async () => {
