@@ -65,7 +65,9 @@ describe("the files of deploy/", () => {
       compose: parseInt(twins.stop_grace_period, 10),
       nginx: parseInt(nginx.stop_grace_period, 10),
       kubernetes: terminationGracePeriodSeconds - Number(delay) / 1000,
-      systemd: Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]),
+      systemd:
+        Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) -
+        Number(/ SHUTDOWN_DELAY_MS=(\d+)$/m.exec(unit)?.[1]) / 1000,
     };
     const grace = Number(settings.shutdownGraceMs.fallback) / 1000;
     for (const [name, seconds] of Object.entries(waits)) assert.ok(seconds > grace, `${name}: ${seconds}`);
