@@ -13,6 +13,9 @@ const quietMs = 100;
 
 /** How often to look for changes that the system does not report, in milliseconds. */
 const pollMs = 2_000;
+/** Looking at thousands of files takes long: rests are this many times as long, so that it costs half a percent of a core. */
+const restFactor = 200;
+const longestRestMs = 30_000;
 
 /** Options of {@link followFolder}. */
 export interface FollowFolderOptions {
@@ -42,8 +45,11 @@ export function followFolder(
 
   let cancelPoll = clock.after(pollMs, poll);
   async function poll(): Promise<void> {
-    if (await changed()) await reload();
-    if (!stopped) cancelPoll = clock.after(pollMs, poll);
+    const begin = clock.now();
+    const isChanged = await changed();
+    const rest = restFactor * (clock.now() - begin);
+    if (isChanged) await reload();
+    if (!stopped) cancelPoll = clock.after(Math.min(longestRestMs, Math.max(pollMs, rest)), poll);
   }
 
   return () => {

@@ -71,6 +71,26 @@ test("polling finds a change that the system did not report", { timeout: 20_000 
   assert.deepEqual(await idsFor("alice"), ["ada", "bob"]);
 });
 
+test("after a look that took long, the next one waits longer", { timeout: 20_000 }, async (t) => {
+  for (const [took, rest] of [
+    [1, 2_000],
+    [50, 10_000],
+    [1_000, 30_000],
+  ] as const) {
+    let now = 0;
+    const rests: number[] = [];
+    const looks = new Timers();
+    const after: Clock["after"] = (milliseconds, callback) => {
+      rests.push(milliseconds);
+      return looks.add(callback);
+    };
+    const clock: Clock = { now: () => (now += took), after };
+    await openFolder(t, { "ada.md": "---\nname: Ada\n---\n" }, { clock });
+    await looks.run();
+    assert.equal(rests.at(-1), rest);
+  }
+});
+
 test("a change that the system reports is read without waiting for the next poll", {
   skip: process.platform === "win32" && "Windows cannot replace a file while it is being read",
   timeout: 20_000,
