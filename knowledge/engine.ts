@@ -33,10 +33,12 @@ const enoughToBeSure = 0.6;
 /** How much of what the question's words say must be in it, too. */
 const enoughCoverage = 0.4;
 /** The least score of an answer at all. */
-const enough = 0.35;
+const enough = 0.3;
 /** The least score of what is offered beside an answer, and of its next part. */
 const enoughToOffer = 0.1;
 const mostRelated = 2;
+/** A longer heading is a question or a sentence: it has many words, and is not about each. */
+const mostWordsOfName = 3;
 /** How many earlier questions and replies are looked at for the current subject. */
 const lookBack = 4;
 /** How many questions of one message are answered. */
@@ -244,10 +246,11 @@ function complete(
 ): readonly Finding[] {
   const words = [...index.read(content).words.keys()];
   const missing = words.filter((word) => !first.words.has(word));
-  const isNamedAfter = ({ passage, words: found }: Finding, asked: readonly string[]) =>
-    asked.every(
-      (word) => found.has(word) && namesOf(passage).some((name) => wordsOf(name).join(" ").includes(word)),
-    );
+  const isNamedAfter = ({ passage, words: found }: Finding, asked: readonly string[]) => {
+    const names = namesOf(passage).map(wordsOf);
+    const short = names.filter(({ length }) => length <= mostWordsOfName).map((name) => name.join(" "));
+    return asked.every((word) => found.has(word) && short.some((name) => name.includes(word)));
+  };
   if (missing.length === 0 || 2 * missing.length !== words.length) return [first];
   if (!isNamedAfter(first, [...first.words])) return [first];
   const second = others.find(

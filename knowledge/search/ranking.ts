@@ -43,13 +43,14 @@ const respeltWeight = 0.5;
 const shortestRespelt = 5;
 /** What a sentence that has the question's words is worth, beside the passage. */
 const sentenceWeight = 0.4;
-/** A longer word has more terms, but says no more. */
-const termsOfWord = 4;
 /** Longer questions repeat themselves. */
 const mostWords = 40;
 const mostTerms = 240;
-/** What an item or a row of a section is worth, compared with all of it, if the question does not name it. */
+/** What a part of a section is worth, compared with all of it, if the question does not name it. */
 const partWeight = 0.8;
+const itemWeight = 0.5;
+const item = /^\s*(?:[-*+]|\d{1,9}[.)]|\|)\s*/u;
+const questionMark = /[?？؟]/u;
 /** How many passages are looked at more closely. */
 const mostCandidates = 16;
 /** How many of them are remembered, before that begins anew. */
@@ -81,6 +82,8 @@ export const coefficients = {
   length: 1.76,
   /** How much it says: the logarithm of what its terms are worth. */
   weight: -1.11,
+  /** How many of the terms are of scripts without spaces, in which few n-grams are words. */
+  unspaced: 1.5,
 };
 
 /** One of the features. */
@@ -141,14 +144,13 @@ export class Ranking {
       if (words.size === mostWords) break;
       const stop = isStop(word);
       const own = termsOf(word).filter((term) => term === word || !isStop(term));
-      const weight = isSpaced(word) ? Math.min(1, termsOfWord / own.length) : 1;
-      for (const term of own) add(term, stop ? weight * stopWordWeight : weight, stop);
+      for (const term of own) add(term, stop ? stopWordWeight : 1, stop);
       if (this.#language.code === "vi" && last !== "") {
         add(`${last} ${word}`, pairWeight, false);
         if (!stop && !isStop(last)) words.set(`${last} ${word}`, [`${last} ${word}`]);
       }
       if (!stop && own.length > 0) words.set(word, own);
-      if (!stop) for (const term of this.#respell(word)) add(term, weight * respeltWeight, false);
+      if (!stop) for (const term of this.#respell(word)) add(term, respeltWeight, false);
       last = word;
     }
     return { terms, words };
@@ -186,6 +188,7 @@ export class Ranking {
         shared: [...terms.keys()].filter((term) => candidate.all.has(term)).length / (terms.size || 1),
         length: Math.log(1 + telling.length),
         weight: Math.log(1 + total),
+        unspaced: [...terms.keys()].filter((term) => !isSpaced(term)).length / (terms.size || 1),
       };
       this.observe?.(candidate.passage, features);
       return {
@@ -241,13 +244,18 @@ export class Ranking {
       if (sum > sentence) sentence = sum;
     }
     const whole = rank + sentenceWeight * sentence;
-    const isOff = passage.title !== undefined && !this.#isAskedFor(passage.title, terms);
-    return { passage, rank: isOff ? whole * partWeight : whole, sentence, heading, all };
+    return { passage, rank: whole * this.#partWeightOf(passage, terms), sentence, heading, all };
   }
 
-  /** Whether a question has something of what a part of a section is about. */
-  #isAskedFor(title: string, terms: Question["terms"]): boolean {
-    return [...textTerms(title, this.#language)].some((term) => terms.get(term)?.stop === false);
+  /** A question need only share something with another one, but must name most of what an item or a row is about. */
+  #partWeightOf({ title, text }: Passage, terms: Question["terms"]): number {
+    if (title === undefined) return 1;
+    const isAsked = (term: string) => terms.get(term)?.stop === false;
+    if (!item.test(text) || questionMark.test(title))
+      return [...textTerms(title, this.#language)].some(isAsked) ? 1 : partWeight;
+    const words = wordsOf(title).filter((word) => !this.#isSilent(word));
+    const asked = words.filter((word) => shareOf(termsOf(word), isAsked) >= enoughOfWord);
+    return 2 * asked.length > words.length ? 1 : itemWeight;
   }
 
   /** The terms of a passage's names, and of each of its sentences. */
@@ -305,14 +313,11 @@ export class Ranking {
   }
 }
 
-/** How much of a word there is, by its terms: all of it, too, if it is the beginning or the end of a longer one. */
-function shareOf(own: readonly string[], has: (term: string) => boolean): number {
-  const [whole = "", ...grams] = own;
-  if (!whole.endsWith("_")) return own.filter(has).length / (own.length || 1);
-  if (has(whole)) return 1;
-  const found = grams.map(has);
-  if (grams.length > 1 && (found.slice(1).every(Boolean) || found.slice(0, -1).every(Boolean))) return 0.9;
-  return found.filter(Boolean).length / own.length;
+/** How much of a word there is, by its terms. */
+function shareOf([whole = "", ...grams]: readonly string[], has: (term: string) => boolean): number {
+  if (has(whole) && whole.endsWith("_")) return 1;
+  const parts = whole.endsWith("_") ? grams : [whole, ...grams];
+  return parts.filter(has).length / (parts.length || 1);
 }
 
 /** Puts an item, a row or an answer of the best section first if the question has all of its title, as "E21". */
