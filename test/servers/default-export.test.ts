@@ -4,16 +4,43 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { limitedTime, surroundings } from "../support/child-process.ts";
 import { runtime } from "../support/runtime.ts";
 
 const core = new URL("../../core/mod.ts", import.meta.url);
 const config = new URL("../../deno.json", import.meta.url);
+
+/** What serves such a module on Node, which does not by itself. */
+const srvx = fileURLToPath(new URL("../clients/node_modules/srvx/bin/srvx.mjs", import.meta.url));
+
+/** What follows the runtime's own name on the command line. */
+const commands = {
+  node: (file: string) => [
+    "--import",
+    "tsx",
+    srvx,
+    "serve",
+    "--prod",
+    "--host",
+    "127.0.0.1",
+    "--port",
+    "0",
+    "--entry",
+    file,
+  ],
+  deno: (file: string) => [
+    ...["serve", "--no-check", "--allow-all", "--config", config.pathname, "--port", "0"],
+    file,
+  ],
+  bun: (file: string) => [file],
+};
 
 const program = `import { createService, createTwinList } from ${JSON.stringify(core.href)};
 export default createService({
@@ -22,14 +49,13 @@ export default createService({
 });
 `;
 
-test("a service is what bun and deno serve take as a module's default export", {
-  skip: runtime === "node" && "Node has no such command",
+test("a service is what bun, deno serve and srvx take as a module's default export", {
+  skip: runtime === "node" && !existsSync(srvx) && "needs npm ci --prefix test/clients",
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "twins-default-"));
   const file = join(folder, "twins.ts");
   await writeFile(file, program);
-  const serve = ["serve", "--no-check", "--allow-all", "--config", config.pathname, "--port", "0"];
-  const child = spawn(process.execPath, runtime === "deno" ? [...serve, file] : [file], {
+  const child = spawn(process.execPath, commands[runtime](file), {
     env: { ...surroundings, PORT: "0", NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
     ...limitedTime,

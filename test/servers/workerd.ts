@@ -140,6 +140,14 @@ test("the example answers, ends a reply whose reader has left, keeps its text, a
   assert.equal((await worker.send(`${conversation}/messages`, { content: "Hello" })).status, 200);
 });
 
+test("a service is what a worker's default export may be", async () => {
+  await using worker = await startWorker(
+    'import { createTwins } from "./examples/twins.ts"; export default createTwins();',
+  );
+  const message = { content: "Hello" };
+  assert.equal((await worker.send(`${await worker.begin()}/messages`, message)).status, 200);
+});
+
 test("each stream arrives in pieces, even after and beside one whose reader has left", async () => {
   await using worker = await startWorker(quickParrot);
   const read = async () => {
