@@ -94,12 +94,23 @@ export function usageMethods(driver: SqlDriver): Pick<Store, "countReply" | "lis
       const column = groupBy === "day" ? "day" : "name";
       const where = "FROM usage_sums WHERE owner = $1 AND kind = $2 AND day >= $3 AND day <= $4";
       const params = [owner, groupBy, from, to];
-      const [counted] = await driver.all(`SELECT count(DISTINCT ${column}) AS total ${where}`, params);
+      // Only the page's groups are summed, and those behind it counted: the index is read once, and no other row.
+      const found = await driver.all(
+        `SELECT DISTINCT ${column} AS group_name ${where} ORDER BY ${column} LIMIT $5 OFFSET $6`,
+        [...params, limit, offset],
+      );
+      const [first, last] = [found.at(0), found.at(-1)].map((row) => row && String(row.group_name));
+      const [counted] = await driver.all(
+        `SELECT count(DISTINCT ${column}) AS behind ${where}${last === undefined ? "" : ` AND ${column} > $5`}`,
+        last === undefined ? params : [...params, last],
+      );
+      const behind = Number(counted?.behind);
+      if (first === undefined || last === undefined) return { items: [], total: behind }; // all of them
       const rows = await driver.all(
         `SELECT ${column} AS group_name, sum(replies) AS replies, sum(input_tokens) AS input_tokens,
           sum(output_tokens) AS output_tokens, sum(cached_input_tokens) AS cached_input_tokens ${where}
-          GROUP BY ${column} ORDER BY ${column} LIMIT $5 OFFSET $6`,
-        [...params, limit, offset],
+          AND ${column} >= $5 AND ${column} <= $6 GROUP BY ${column} ORDER BY ${column} LIMIT $7`,
+        [...params, first, last, limit],
       );
       const items = rows.map((row) => ({
         group: String(row.group_name) || null,
@@ -108,7 +119,7 @@ export function usageMethods(driver: SqlDriver): Pick<Store, "countReply" | "lis
         outputTokens: Number(row.output_tokens),
         cachedInputTokens: Number(row.cached_input_tokens),
       }));
-      return { items, total: Number(counted?.total) };
+      return { items, total: offset + found.length + behind };
     },
   };
 }

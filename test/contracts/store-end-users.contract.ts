@@ -233,6 +233,9 @@ export function endUsersContract(open: () => Store): void {
       assert.deepEqual(await list("day", { offset: 1, limit: 1 }), [2, ["2031-05-07", 1, 20, 1, 0]]);
       assert.deepEqual(await list("twin"), [2, ["ada", 3, 30, 2, 8], ["bob", 1, 5, 1, 0]]);
       assert.deepEqual(await list("endUser"), [2, [null, 1, 5, 1, 0], ["ann", 3, 30, 2, 8]]);
+      assert.deepEqual(await list("endUser", { limit: 1 }), [2, [null, 1, 5, 1, 0]]);
+      assert.deepEqual(await list("endUser", { offset: 1, limit: 1 }), [2, ["ann", 3, 30, 2, 8]]);
+      assert.deepEqual(await list("endUser", { offset: 2, limit: 1 }), [2]);
       assert.deepEqual(await list("endUser", { to: "2031-05-06" }), [
         2,
         [null, 1, 5, 1, 0],
