@@ -19,8 +19,8 @@ export interface Called {
 const words = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*[+#]*/gu;
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-/** How much of a message may call a section. */
-const mostWords = 100;
+/** How much of a message may call a section: in words, or in characters of scripts without spaces. */
+const mostParts = 100;
 const longestName = 12;
 
 /** Passages by phrases, in three degrees: as written, in normal form, without accents. */
@@ -65,6 +65,8 @@ export class Names {
   readonly #parents = new Phrases();
   /** Titles of items and rows that have a number: "E21". */
   readonly #codes = new Phrases();
+  /** How many parts the names have that begin with a part, at most. */
+  readonly #lengths = new Map<string, number>();
   readonly #language: Language;
   /** The first passages of sections, by heading. */
   readonly #sections = new Map<string, Passage[]>();
@@ -75,16 +77,16 @@ export class Names {
     for (const passage of passages) {
       if (passage.section !== section) {
         for (const phrase of passage.askedAs) this.#asked.add(phrase, passage);
-        this.#headings.add(passage.heading, passage);
+        this.#name(passage.heading, this.#headings, passage);
         const alike = this.#sections.get(passage.heading);
         if (alike) alike.push(passage);
         else this.#sections.set(passage.heading, [passage]);
-        for (const parent of passage.parents) this.#parents.add(parent, passage);
+        for (const parent of passage.parents) this.#name(parent, this.#parents, passage);
       }
       section = passage.section;
       if (!passage.title) continue;
       this.#asked.add(passage.title, passage);
-      if (/\p{Nd}/u.test(passage.title)) this.#codes.add(passage.title, passage);
+      if (/\p{Nd}/u.test(passage.title)) this.#name(passage.title, this.#codes, passage);
     }
   }
 
@@ -97,16 +99,19 @@ export class Names {
   called(message: string): Called | undefined {
     const whole = this.#find(message);
     if (whole) return { passage: whole, alone: true };
-    const parts = (message.match(words) ?? []).slice(0, mostWords).flatMap(partsOf);
+    const parts = partsOf(message).slice(0, mostParts);
+    const silent = parts.map((part) => this.#isSilent(part));
+    const lengths = parts.map((part) => this.#lengths.get(fold(normalize(part))) ?? 0);
+    const firstOfEnd = silent.lastIndexOf(false) + 1;
     for (let length = Math.min(longestName, parts.length); length > 0; length--) {
       for (let from = 0; from + length <= parts.length; from++) {
-        const name = parts.slice(from, from + length);
-        const ends = parts.slice(from + length).every((part) => this.#isSilent(part));
+        if (length > (lengths[from] ?? 0)) continue;
+        const end = from + length;
         // "It" alone calls the section IT only as in "tell me about it".
-        if (length === 1 && !ends && this.#isSilent(name.join())) continue;
-        const passage = this.#find(name.join(" "));
-        const rest = [...parts.slice(0, from), ...parts.slice(from + length)];
-        if (passage) return { passage, alone: rest.every((part) => this.#isSilent(part)) };
+        if (length === 1 && silent[from] && end < firstOfEnd) continue;
+        const passage = this.#find(parts.slice(from, end).join(" "));
+        if (!passage) continue;
+        return { passage, alone: silent.every((isSilent, at) => isSilent || (at >= from && at < end)) };
       }
     }
     return undefined;
@@ -115,6 +120,13 @@ export class Names {
   /** The first passages of the other sections with the same heading. */
   namesakesOf({ heading, section }: Passage): readonly Passage[] {
     return this.#sections.get(heading)?.filter((other) => other.section !== section) ?? [];
+  }
+
+  #name(phrase: string, phrases: Phrases, passage: Passage): void {
+    phrases.add(phrase, passage);
+    const [first = "", ...others] = partsOf(phrase);
+    const start = fold(normalize(first));
+    this.#lengths.set(start, Math.max(this.#lengths.get(start) ?? 0, 1 + others.length));
   }
 
   #find(phrase: string): Passage | undefined {
@@ -126,7 +138,7 @@ export class Names {
   }
 }
 
-/** Words of scripts without spaces are characters. */
-function partsOf(word: string): string[] {
-  return unspaced.test(word) ? [...word] : [word];
+/** The words of a text. Those of scripts without spaces are characters. */
+function partsOf(text: string): string[] {
+  return (text.match(words) ?? []).flatMap((word) => (unspaced.test(word) ? [...word] : word));
 }
