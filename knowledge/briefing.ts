@@ -13,7 +13,6 @@ import {
   type KnowledgeIndexOptions,
   longestQuestion,
 } from "./search/index.ts";
-import type { Near } from "./search/meaning.ts";
 import { readPersona } from "./text/sections.ts";
 
 /** A section that something comes from. */
@@ -84,7 +83,7 @@ export function createBriefings(options: KnowledgeIndexOptions = {}): (turn: Tur
       return { instructions: withMemory(wholeText(twin), turn), findings: null, sources: null };
     }
     const index = await indexOf(twin);
-    const found = search(index, turn, await index.nearest(turn.content));
+    const found = await search(index, turn);
     const instructions = withMemory(readPersona(twin.name, twin.instructions).trim(), turn);
     return { instructions, findings: tellFindings(found, index.topics), sources: found.map(toSource) };
   };
@@ -128,15 +127,17 @@ function wholeText({ instructions, documents }: Twin): string {
 }
 
 /** What fits the question; where that is little, as for "and how much?", what fits the last questions together, too. */
-function search(index: KnowledgeIndex, { content, history }: Turn, nearest: readonly Near[]): FoundSection[] {
+async function search(index: KnowledgeIndex, { content, history }: Turn): Promise<FoundSection[]> {
   const earlier = history.filter(({ role }) => role === "user").slice(-lookBack);
-  const own = index.search(content, { nearest });
+  const own = index.search(content, { nearest: await index.nearest(content) });
   if (earlier.length === 0 || (own[0]?.score ?? 0) >= 0.8) return own;
   const longest = longestQuestion / (earlier.length + 1) - 1;
   const questions = [...earlier.map((message) => message.content), content].map((text) =>
     text.slice(0, longest),
   );
-  const together = index.search(questions.join("\n"), { characters: 6_000, sections: 4 });
+  const joined = questions.join("\n");
+  const nearest = await index.nearest(joined);
+  const together = index.search(joined, { characters: 6_000, sections: 4, nearest });
   const merged = [...own.slice(0, 8 - together.length), ...together];
   return merged
     .filter((section, at) => merged.findIndex((other) => other.text === section.text) === at)

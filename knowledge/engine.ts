@@ -8,7 +8,6 @@ import { systemClock } from "../core/base/clock.ts";
 import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "../core/twins/engine.ts";
 import { cacheIndexes, type KnowledgeSource, toSource } from "./briefing.ts";
 import { type KnowledgeIndex, type KnowledgeIndexOptions, scoreOf } from "./search/index.ts";
-import type { Near } from "./search/meaning.ts";
 import { type Finding, namesOf, type Question } from "./search/ranking.ts";
 import { wordsOf } from "./search/terms.ts";
 import { pointsBack, recognizeSmallTalk, refersBack, withoutSmallTalk } from "./small-talk.ts";
@@ -86,7 +85,7 @@ async function answer(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
   if (asked) return tell([certain(asked)], turn, index);
   if (!calledIn(turn, index)?.alone) {
     const talk = recognizeSmallTalk(turn.content, turn.twin.name);
-    if (talk === "more") return tellMore(turn, index);
+    if (talk === "more") return await tellMore(turn, index);
     if (talk) return { text: chat(talk, turn, index), sources: null };
   }
   const content = withoutSmallTalk(turn.content, turn.twin.name);
@@ -124,7 +123,7 @@ function questionsIn(content: string, index: KnowledgeIndex): string[] {
 async function answerQuestion(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
   const asked = index.asked(turn.content);
   if (asked) return tell([certain(asked)], turn, index);
-  const found = byMeaning(search(turn, index), await index.nearest(turn.content), index);
+  const found = await search(turn, index);
   if (!found) return dontKnow(turn, index);
   const { findings, sure } = found;
   const [first, ...others] = findings;
@@ -145,23 +144,24 @@ function calledIn({ content, history }: Turn, index: KnowledgeIndex) {
 }
 
 /** What answers the question, if necessary in the context of the conversation. */
-function search(turn: Turn, index: KnowledgeIndex): Found | undefined {
-  const subject = turn.history.length > 0 ? lastSubject(turn, index) : undefined;
+async function search(turn: Turn, index: KnowledgeIndex): Promise<Found | undefined> {
+  const { content } = turn;
+  const subject = turn.history.length > 0 ? await lastSubject(turn, index) : undefined;
   const called = calledIn(turn, index);
   if (called?.alone) return quoteCalled(called.passage, turn, index, subject);
-  const inContext = () => {
+  const inContext = async () => {
     if (subject === undefined) return undefined;
-    const { words } = index.read(turn.content);
-    const found = judge(index.readTogether(turn.content, subject), index);
+    const { words } = index.read(content);
+    const found = judge(index.readTogether(content, subject), index);
     const toThePoint =
       words.size === 0 || [...words.keys()].some((word) => found?.findings[0].words.has(word));
-    return toThePoint ? found : undefined;
+    return toThePoint ? byMeaning(found, `${subject}\n${content}`, index) : undefined;
   };
-  const alone = () => searchAlone(turn, index);
-  return refersBack(turn.content) ? (inContext() ?? alone()) : (alone() ?? inContext());
+  const alone = () => byMeaning(searchAlone(turn, index), content, index);
+  return refersBack(content) ? ((await inContext()) ?? alone()) : ((await alone()) ?? inContext());
 }
 
-/** What answers the question by itself. A section that it calls by its heading is an answer, certain or not. */
+/** What the words of a question find by themselves. A section that it calls by its heading is an answer, certain or not. */
 function searchAlone(turn: Turn, index: KnowledgeIndex): Found | undefined {
   const best = judge(index.read(turn.content), index);
   const called = best?.sure ? undefined : calledIn(turn, index);
@@ -182,13 +182,13 @@ function quoteCalled(called: Passage, { content }: Turn, index: KnowledgeIndex, 
 }
 
 /** What the question's meaning finds where its words are not certain, or find nothing. It is never certain. */
-function byMeaning(
+async function byMeaning(
   found: Found | undefined,
-  [near]: readonly Near[],
+  question: string,
   index: KnowledgeIndex,
-): Found | undefined {
-  if (found?.sure || !near) return found;
-  const passage = index.passageOf(near.section);
+): Promise<Found | undefined> {
+  const [near] = found?.sure ? [] : await index.nearest(question);
+  const passage = near && index.passageOf(near.section);
   if (!passage) return found;
   const findings = found?.findings ?? [];
   const others = findings.filter((finding) => finding.passage.section !== near.section);
@@ -214,10 +214,9 @@ function certain(passage: Passage): Finding {
 }
 
 /** Continues with what has not been told yet about the last subject. */
-function tellMore(turn: Turn, index: KnowledgeIndex): Answer {
-  const subject = lastSubject(turn, index);
-  const found =
-    subject === undefined ? undefined : searchAlone({ ...turn, content: subject, history: [] }, index);
+async function tellMore(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
+  const content = await lastSubject(turn, index);
+  const found = content === undefined ? undefined : await search({ ...turn, content, history: [] }, index);
   if (!found) return { text: say("topics", turn, index), sources: null };
   const [current, ...others] = found.findings;
   const { section } = current.passage;
@@ -232,9 +231,11 @@ function tellMore(turn: Turn, index: KnowledgeIndex): Answer {
 }
 
 /** What the conversation was about: the last of the user's messages that had an answer. */
-function lastSubject({ history, twin }: Turn, index: KnowledgeIndex): string | undefined {
+async function lastSubject({ history, twin }: Turn, index: KnowledgeIndex): Promise<string | undefined> {
   const questions = history.filter(({ role }) => role === "user").slice(-lookBack);
-  return questions.findLast(({ content }) => searchAlone({ twin, history: [], content }, index))?.content;
+  for (const { content } of questions.toReversed())
+    if (await search({ twin, history: [], content }, index)) return content;
+  return undefined;
 }
 
 /** Adds a second section if the first one leaves out half of the question's words, as in "latte or flat white?". */

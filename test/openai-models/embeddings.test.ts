@@ -9,6 +9,7 @@ import {
   type EmbeddingCache,
   type EmbeddingsOptions,
 } from "../../adapters/openai-models/embeddings.ts";
+import type { HistoryMessage } from "../../core/twins/engine.ts";
 import { createBriefings, createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { createManualClock } from "../support/clock.ts";
 import { newTwin } from "../support/harness.ts";
@@ -59,7 +60,11 @@ for (const [name, shape] of Object.entries(shapes)) {
 }
 
 /** What the offline engine says. */
-async function say(content: string, embed: ReturnType<typeof createEmbeddings>) {
+async function say(
+  content: string,
+  embed: ReturnType<typeof createEmbeddings>,
+  history: readonly HistoryMessage[] = [],
+) {
   const engine = createKnowledgeEngine({ embed });
   let said = "";
   const output = {
@@ -70,7 +75,7 @@ async function say(content: string, embed: ReturnType<typeof createEmbeddings>) 
     beginActing: async () => {},
     signal: new AbortController().signal,
   };
-  await engine.reply({ twin, history: [], content }, output);
+  await engine.reply({ twin, history, content }, output);
   return said;
 }
 
@@ -97,6 +102,26 @@ test("each of several questions in one message is answered by its meaning", asyn
   const answer = await say("Darf mein Hund mit? Wo kann ich parken?", embedAt(server.baseUrl));
   for (const text of ["A dog sleeps for free", "You may park in the yard"])
     assert.ok(answer.includes(text), answer);
+});
+
+test("a follow-up is about what the question before it meant", async () => {
+  await using server = await startEmbeddings(shapes.OpenAI);
+  const embed = embedAt(server.baseUrl);
+  for (const [first, next, expected] of [
+    ["Wo kann ich parken?", "and when?", /yard/],
+    ["Darf mein Hund mit?", "und wie?", /dog/],
+    ["Darf mein Hund mit?", "and until when are there eggs?", /until ten/],
+    ["Darf mein Hund mit?", "and who composed this opera?", /I don't know/],
+  ] as const) {
+    const history: HistoryMessage[] = [
+      { role: "user", content: first },
+      { role: "assistant", content: await say(first, embed) },
+    ];
+    assert.match(await say(next, embed, history), expected, next);
+  }
+  const history = [{ role: "user", content: "Darf mein Hund mit?" }] as const;
+  const { sources } = await createBriefings({ embed })({ twin, history, content: "und wie?" });
+  assert.equal(sources?.[0]?.heading, "Pets");
 });
 
 test("while the server is away, words alone decide, with one warning an outage, and it is asked again later", async () => {
