@@ -41,7 +41,6 @@ export function createSqliteDriver(
 ): SqliteDriver {
   const disk = new Disk(connection, wal);
   const commits = new GroupCommit(connection, disk, health);
-  const turns = new ReadingTurns();
   let closing: Promise<void> | undefined;
 
   async function finish(): Promise<void> {
@@ -64,7 +63,6 @@ export function createSqliteDriver(
 
   return {
     async all(sql, params) {
-      while (turns.isOver()) await turns.next;
       const rows = read(sql, params);
       await disk.settled(); // no client may see what a power failure could still undo
       return rows;
@@ -80,32 +78,6 @@ export function createSqliteDriver(
       await closing;
     },
   };
-}
-
-/** For how long there are reads in a turn of the event loop, in milliseconds. */
-const readingMs = 10;
-
-/**
- * Has reads wait for the next turn of the event loop when this one has been long: a read is done at once, so one that
- * follows another, as in an export, would leave nothing else its turn.
- */
-class ReadingTurns {
-  /** Resolves in the next turn, if there was a read in this one. */
-  next: Promise<void> | undefined;
-  #firstReadAt = 0;
-
-  isOver(): boolean {
-    const now = performance.now();
-    if (this.next) return now - this.#firstReadAt > readingMs;
-    this.#firstReadAt = now;
-    this.next = new Promise((resolve) => {
-      setImmediate(() => {
-        this.next = undefined;
-        resolve();
-      });
-    });
-    return false;
-  }
 }
 
 function closed(): StoreUnavailable {

@@ -23,6 +23,9 @@ export interface TextStreamOptions {
 /** The length of the pieces that a text is sent in, in code units. */
 const pieceLength = 65_536;
 
+/** For how long pieces may follow each other in a turn of the event loop, in milliseconds. */
+const turnMs = 10;
+
 /** A text in pieces, none of which ends inside a surrogate pair. */
 export async function* piecesOf(text: string): AsyncGenerator<string> {
   for (let from = 0; from < text.length; ) {
@@ -39,6 +42,7 @@ export class TextStream implements EventStream {
   readonly heartbeatMs: undefined;
   readonly #options: TextStreamOptions;
   #fetched: IteratorResult<string, unknown> | undefined;
+  #turnBegan = performance.now();
   #failed = false;
   #closed = false;
   #wake: (urgent: boolean) => void = () => {};
@@ -73,6 +77,11 @@ export class TextStream implements EventStream {
   async #fetch(): Promise<void> {
     const { pieces, failed, memory, held = 0 } = this.#options;
     try {
+      // Where the source has all at hand and the client takes all at once, nothing else would have its turn.
+      if (performance.now() - this.#turnBegan > turnMs) {
+        await new Promise((resolve) => setTimeout(resolve));
+        this.#turnBegan = performance.now();
+      }
       this.#fetched = await pieces.next();
     } catch (error) {
       failed(error);
