@@ -59,25 +59,36 @@ test("reads that wait for one that is not answered fail with it, but not those t
   assert.deepEqual(asked, ["1", "4"]);
 });
 
-test("owners take turns, and each one's reads keep their order", async () => {
-  const asked: string[] = [];
-  const store = readLongTextsInTurn(
-    {
-      ...createMemoryStore(),
-      async getMessage({ owner }, id) {
-        asked.push(`${owner} ${id}`);
-        return undefined;
+for (const [who, reads, order] of [
+  ["owners", "ada 1, ada 2, ada 3, ben 1, ben 2, eve 1", "ada 1, ada 2, ben 1, eve 1, ada 3, ben 2"],
+  [
+    "an owner's end users, and the owner,",
+    "ada/ann 1, ada/ann 2, ada/ann 3, ada/bob 1, ada 1, ben/ann 1",
+    "ada/ann 1, ada/ann 2, ben/ann 1, ada/bob 1, ada 1, ada/ann 3",
+  ],
+] as const) {
+  test(`${who} take turns, and each one's reads keep their order`, async () => {
+    const asked: string[] = [];
+    const store = readLongTextsInTurn(
+      {
+        ...createMemoryStore(),
+        async getMessage({ owner, endUser }, id) {
+          asked.push(`${owner}${endUser === undefined ? "" : `/${endUser}`} ${id}`);
+          return undefined;
+        },
       },
-    },
-    1,
-  );
-  const reads = ["ada 1", "ada 2", "ada 3", "ben 1", "ben 2", "eve 1"].map((read) => {
-    const [owner = "", id = ""] = read.split(" ");
-    return store.getMessage({ owner }, id);
+      1,
+    );
+    await Promise.all(
+      reads.split(", ").map((read) => {
+        const [who = "", id = ""] = read.split(" ");
+        const [owner = "", endUser] = who.split("/");
+        return store.getMessage({ owner, endUser }, id);
+      }),
+    );
+    assert.equal(asked.join(", "), order);
   });
-  await Promise.all(reads);
-  assert.deepEqual(asked, ["ada 1", "ada 2", "ben 1", "eve 1", "ada 3", "ben 2"]);
-});
+}
 
 /** Counts the turns that other work is given. */
 function countTurns() {
