@@ -40,6 +40,7 @@ import { openLog, openQuietLog } from "./server/log.ts";
 import type { Metrics } from "./server/metrics.ts";
 import { isLoopback, pagesOf } from "./server/playground/pages.ts";
 import { createSignIn } from "./server/playground/sign-in.ts";
+import { besideStarters } from "./server/playground/starters.ts";
 import {
   exitOnStrayErrors,
   loadEnvironmentFile,
@@ -246,7 +247,7 @@ async function run(settings: Settings): Promise<void> {
   const ready = service.ready().catch(blameDatabase(settings));
   await parts.open("replies", ready, () => service.close({ graceMs }));
   const signIn = createSignIn(settings, secret);
-  const served = signIn?.beside(service) ?? service;
+  const served = besideStarters(signIn?.beside(service) ?? service, settings, twins);
   const server = await parts.open("server", listen(served, settings), async (running) => {
     service.drain();
     await pause(delayMs);

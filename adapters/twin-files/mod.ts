@@ -19,6 +19,7 @@ import {
 import type { Listing, Slice } from "../../core/store/store.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import { listTwins, type Twin, type TwinSource } from "../../core/twins/twins.ts";
+import type { GoldenQuestion } from "./file.ts";
 import { type FileState, type Folder, hasChanged, readFolder, usualEngines } from "./folder.ts";
 import { followFolder } from "./watch.ts";
 
@@ -48,8 +49,16 @@ export interface TwinFilesOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** A twin, and what its file lists under `tests`. */
+export interface FoundTwin {
+  readonly twin: Twin;
+  readonly tests: readonly GoldenQuestion[];
+}
+
 /** Twins that follow the files of a folder. `await using` closes them. */
 export interface TwinFiles extends TwinSource, AsyncDisposable {
+  /** A twin, whoever may use it, and the golden questions of its file. */
+  find(id: string): FoundTwin | undefined;
   /** Reads all files now. Never rejects: files that cannot be used are logged, and their last good version stays. */
   reload(): Promise<void>;
   /** Stops watching for changes. */
@@ -102,6 +111,7 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
   return {
     list: (owner, slice) => files.list(owner, slice),
     get: (owner, id) => files.get(owner, id),
+    find: (id) => files.find(id),
     reload: () => files.reload(),
     close: () => files.close(),
     [Symbol.asyncDispose]: () => files.close(),
@@ -147,6 +157,11 @@ class FolderOfTwins {
 
   get(owner: string, id: string): Promise<Twin | undefined> {
     return this.#twins.get(owner, id);
+  }
+
+  find(id: string): FoundTwin | undefined {
+    for (const { twin, tests } of this.#files.values()) if (twin?.id === id) return { twin, tests };
+    return undefined;
   }
 
   reload(): Promise<void> {

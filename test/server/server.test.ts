@@ -303,6 +303,40 @@ describe("the server", () => {
     assert.deepEqual([wrong.status, again.status, created.status], [401, 401, 201]);
   });
 
+  test("its playground suggests a twin's tests that have an answer, else its headings, to who may use the twin", async () => {
+    const { flags: own } = await scratch({
+      "tested.md":
+        "---\nname: T\ntests:\n  - {ask: Open?, says: nine}\n  - {ask: Rain?, source: null}\n---\n# Hours\nNine.",
+      "headed.md":
+        "---\nname: H\n---\n# Prices\n<!-- asked as: cost; What is it?; x -->\nTwo.\n# Place\nHere.",
+      "private.md": "---\nname: P\naccess: [bob]\n---\n# Secret\nNone.",
+    });
+    const flags = [...own, "--base-path", "/chat"];
+    const server = await startServer(flags);
+    const key = await createKey({ ...server, url: `${server.url}/chat` }, await mint(flags));
+    const starters = async (twinId: string, credential = key, headers = {}) => {
+      const init = { headers: { Authorization: `Bearer ${credential}`, ...headers } };
+      const answer = await fetch(`${server.url}/chat/starters/${twinId}`, init);
+      return [answer.status, ((await answer.json()) as { data?: unknown }).data];
+    };
+    const found = [await starters("tested"), await starters("headed"), await starters("echo")];
+    const refused = [
+      await starters("private"),
+      await starters("tested", "twin_x"),
+      await starters("tested", key, { Via: "1.1 proxy" }),
+    ];
+    assert.equal(await server.stop(), 0);
+    assert.deepEqual(found, [
+      [200, ["Open?"]],
+      [200, ["What is it?", "Place"]],
+      [200, []],
+    ]);
+    assert.deepEqual(
+      refused.map(([status]) => status),
+      [404, 401, 404],
+    );
+  });
+
   test("its pages are for browsers on its machine, and not for who comes through a proxy, unless it says so", async () => {
     const { flags } = await scratch();
     const pages = async (url: string, headers: Record<string, string>) => {
