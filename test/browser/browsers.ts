@@ -94,7 +94,7 @@ export async function assertAccessible(page: Page, except?: string): Promise<voi
 
 /** Fails if a page is wider than a window of a phone, a tablet or a desk. */
 export async function assertFitsScreens(page: Page): Promise<void> {
-  for (const width of [360, 768, 1280]) {
+  for (const width of [360, 768, 1280, 1920]) {
     await page.setViewportSize({ width, height: 800 });
     const content = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(content <= width, `${content} pixels of content in ${width}`);

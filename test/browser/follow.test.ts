@@ -63,7 +63,9 @@ describe("the playground in three windows of two browsers", { skip }, () => {
     for (const page of windows) await assertAccessible(page);
 
     await two.locator(".message.user button", { hasText: "Edit" }).first().click();
-    await two.waitForFunction(`document.querySelector("#content").value === "word0 first"`);
+    await two.waitForFunction(
+      () => document.querySelector<HTMLTextAreaElement>("#content")?.value === "word0 first",
+    );
     await send(two, "word0 anew");
     for (const page of windows) {
       await page.locator(".message.twin[aria-busy=false]", { hasText: "word0 anew" }).waitFor();

@@ -51,9 +51,12 @@ export interface Playground extends AsyncDisposable {
   stored(page: Page): Promise<Message[]>;
 }
 
-export async function openPlayground(variables: Variables = {}): Promise<Playground> {
+export async function openPlayground(
+  variables: Variables = {},
+  files: Readonly<Record<string, string>> = { "echo.md": echo },
+): Promise<Playground> {
   const twins = await mkdtemp(join(tmpdir(), "twins-playground-"));
-  await writeFile(join(twins, "echo.md"), echo);
+  for (const [file, text] of Object.entries(files)) await writeFile(join(twins, file), text);
   const flags = ["--database", "memory:", "--twins", twins];
   const server = await startServer(flags, { JWT_SECRET: secret, ...variables });
   const token = () => signToken({ secret, sub: "alice", expiresInSeconds: 600 });

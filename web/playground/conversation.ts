@@ -8,7 +8,7 @@ import type { Conversation, Message, ReplyStream, StreamEvent, Twin, TwinClient 
 import { endOf, versionsOf } from "../shared/branches.ts";
 import { h } from "../shared/dom.ts";
 import { type PathView, SharedPath } from "../shared/path.ts";
-import { messageTool, ReplyElement, userMessage } from "./message.ts";
+import { messageTool, ReplyElement, thumbs, userMessage } from "./message.ts";
 
 /** What a conversation tells the page. */
 export interface ConversationListener {
@@ -23,7 +23,17 @@ export interface ConversationListener {
   /** It may have another title now. */
   renamed(conversation: Conversation): void;
   deleted(): void;
+  /** A message was not accepted. It is not shown any more. */
+  unsent(content: string, error: unknown): void;
   failed(error: unknown): void;
+}
+
+/** A message that is sent from here. */
+interface SentMessage {
+  readonly content: string;
+  /** What it follows, if it is not the path's end. */
+  readonly after: string | null | undefined;
+  readonly idempotencyKey: string;
 }
 
 /** A reply that has not ended, and how much of it is here. */
@@ -34,6 +44,7 @@ interface RunningReply {
   messageId: string | undefined;
   /** The question that was sent for it from here. */
   question?: HTMLElement;
+  sent?: SentMessage;
   /** Whether that begins another branch: the path is shown anew at the end. */
   isBranch?: boolean;
   /** Called once it is known what became of that question. */
@@ -52,16 +63,26 @@ export class ConversationView implements PathView {
   readonly #path: SharedPath;
   /** What the next message follows, if it is not the path's end: it is written in place of another. */
   #after: string | null | undefined;
+  /** What was sent last and not accepted. Sent again, it has the same key: it may have arrived all the same. */
+  #unsent: SentMessage | undefined;
+  readonly #mayWrite: boolean;
 
   constructor(
     conversation: Conversation,
-    options: { client: TwinClient; twin: Twin; list: HTMLElement; listener: ConversationListener },
+    options: {
+      client: TwinClient;
+      twin: Twin;
+      list: HTMLElement;
+      listener: ConversationListener;
+      mayWrite: boolean;
+    },
   ) {
     this.conversation = conversation;
     this.#client = options.client;
     this.#twin = options.twin;
     this.#list = options.list;
     this.#listener = options.listener;
+    this.#mayWrite = options.mayWrite;
     this.#path = new SharedPath(options.client, this);
   }
 
@@ -138,16 +159,21 @@ export class ConversationView implements PathView {
 
   /** Sends a message. `twice`: in two requests at once with one Idempotency-Key, which have one reply. */
   send(content: string, { twice = false } = {}): void {
-    const idempotencyKey = crypto.getRandomValues(new Uint32Array(4)).join("-");
-    const question = userMessage(content);
     const after = this.#after;
+    const isAgain = this.#unsent?.content === content && this.#unsent.after === after;
+    const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
+    const sent = (isAgain && this.#unsent) || { content, after, idempotencyKey: newKey() };
+    const { idempotencyKey } = sent;
+    const question = userMessage(content);
     this.#after = undefined;
+    this.#unsent = undefined;
     const body = { content, ...(after !== undefined && { after }) };
     this.#list.append(question);
     const sendOnce = () => this.#client.messages.stream(this.conversation.id, body, { idempotencyKey });
     const stream = sendOnce();
     const running = this.#follow(stream, undefined);
     running.question = question;
+    running.sent = sent;
     running.isBranch = after !== undefined;
     running.answered = this.#path.sending();
     this.#listener.moved();
@@ -184,6 +210,7 @@ export class ConversationView implements PathView {
     this.#path.pass(message.id);
     if (message.role === "user") {
       const element = userMessage(message.content);
+      element.dataset.message = message.id;
       this.#list.append(element);
       this.#offerVersions(element, message.id, versionsOf(all, message), all);
     } else if (message.status === "in_progress") {
@@ -191,7 +218,7 @@ export class ConversationView implements PathView {
     } else {
       const shown = new ReplyElement(this.#twin.name);
       shown.end(message);
-      this.#offerAgain(shown, message.inReplyTo);
+      this.#offerTools(shown, message);
       this.#list.append(shown.element);
     }
   }
@@ -224,6 +251,7 @@ export class ConversationView implements PathView {
       };
       return messageTool(label, () => void this.#try(select), `${to + 1} / ${versions.length}`, !version);
     };
+    if (!this.#mayWrite) return;
     const others =
       versions.length > 1 ? [turn("‹", at - 1), ` ${at + 1} / ${versions.length} `, turn("›", at + 1)] : [];
     element.append(
@@ -236,14 +264,31 @@ export class ConversationView implements PathView {
     );
   }
 
-  /** A button at a reply: to ask for another one. */
-  #offerAgain(shown: ReplyElement, questionId: string | null): void {
+  /** Buttons at a reply: to ask for another one, and to say what one thinks of it. */
+  #offerTools(shown: ReplyElement, message: Message): void {
+    if (!this.#mayWrite) return;
     const again = async () => {
-      const { content, after } = await this.#client.messages.get(this.conversation.id, questionId ?? "");
+      const { content, after } = await this.#client.messages.get(
+        this.conversation.id,
+        message.inReplyTo ?? "",
+      );
       this.#after = after;
       this.send(content);
     };
     shown.offer(messageTool("Try again", () => void this.#try(again)));
+    const { feedback } = this.#client;
+    const [conversationId, { id }] = [this.conversation.id, message];
+    const rate: Parameters<typeof thumbs>[1] = (rating, press) => {
+      const told =
+        rating === null
+          ? feedback.withdraw(conversationId, id)
+          : feedback.give(conversationId, id, { rating });
+      told.then(
+        () => press(rating),
+        (error) => this.#listener.failed(error),
+      );
+    };
+    for (const thumb of thumbs(message, rate)) shown.offer(thumb);
   }
 
   /** Does what a button is for, unless a reply runs. */
@@ -282,9 +327,18 @@ export class ConversationView implements PathView {
       }
     } catch (error) {
       if (running.stream !== stream) return;
-      running.shown.fail(error instanceof Error ? error.message : String(error));
       this.#running = undefined;
-      this.#listener.failed(error);
+      const { question, sent, messageId, shown } = running;
+      if (question && sent && messageId === undefined) {
+        question.remove();
+        shown.element.remove();
+        this.#after = sent.after;
+        this.#unsent = sent;
+        this.#listener.unsent(sent.content, error);
+      } else {
+        shown.fail(error instanceof Error ? error.message : String(error));
+        this.#listener.failed(error);
+      }
     } finally {
       running.answered?.();
     }
@@ -296,7 +350,10 @@ export class ConversationView implements PathView {
       case "progress":
         if (event.progress.stage === "accepted") {
           running.messageId = String(event.progress.messageId);
-          if (running.question) this.#accept(running.question, String(event.progress.userMessageId));
+          const userMessageId = String(event.progress.userMessageId);
+          const first = this.#list.querySelector(`[data-message="${userMessageId}"]`);
+          if (first) running.isBranch = true; // a first try had arrived: both are shown
+          if (running.question) this.#accept(running.question, userMessageId);
           this.#path.pass(running.messageId);
         }
         if (event.progress.stage === "tool") {
@@ -310,7 +367,7 @@ export class ConversationView implements PathView {
         break;
       case "complete":
         shown.end(event.message);
-        this.#offerAgain(shown, event.message.inReplyTo);
+        this.#offerTools(shown, event.message);
         break;
       case "error":
         shown.fail(`${event.error.code}: ${event.error.message}`);

@@ -1,13 +1,20 @@
 /**
- * The playground: twins, conversations with them, and what passes over the wire meanwhile.
+ * The playground: twins, conversations with them, and what passes over the wire meanwhile; and what an owner sees of all
+ * conversations, keys and use.
  *
  * @module
  */
 
-import { type Conversation, RateLimitError, type Twin, TwinServiceError } from "../../client/mod.ts";
-import { byId, followEnd } from "../shared/dom.ts";
+import type { Conversation, Twin } from "../../client/mod.ts";
+import { byId, followEnd, h } from "../shared/dom.ts";
 import { ConversationView, choice, titleOf } from "./conversation.ts";
-import { conversationOfPage, nameConversation, type Session, signIn, tokenOfPage } from "./session.ts";
+import { ask } from "./dialog.ts";
+import { openKeys } from "./keys.ts";
+import { announce, reasonOf } from "./page.ts";
+import { openQuestions } from "./questions.ts";
+import { namedInAddress, nameInAddress, type Session, signIn, tokenOfPage } from "./session.ts";
+import { makeTabs } from "./tabs.ts";
+import { showUse } from "./use.ts";
 import { Wire } from "./wire.ts";
 
 const page = {
@@ -16,11 +23,14 @@ const page = {
   signInReason: byId("signin-reason", HTMLElement),
   credential: byId("credential", HTMLInputElement),
   account: byId("account", HTMLElement),
-  workbench: byId("workbench", HTMLElement),
+  tabs: byId("tabs", HTMLElement),
+  desk: byId("desk", HTMLElement),
+  workbench: byId("talk", HTMLElement),
   twins: byId("twins", HTMLElement),
   conversations: byId("conversations", HTMLElement),
   title: byId("chat-title", HTMLElement),
   about: byId("chat-about", HTMLElement),
+  chatTools: byId("chat-tools", HTMLElement),
   messages: byId("messages", HTMLElement),
   composer: byId("composer", HTMLFormElement),
   content: byId("content", HTMLTextAreaElement),
@@ -57,10 +67,17 @@ function showProblem(error: unknown): void {
   page.problem.textContent = reasonOf(error);
 }
 
-function reasonOf(error: unknown): string {
-  if (error instanceof RateLimitError) return `${error.message} Try again in ${error.retryAfterSeconds} s.`;
-  if (error instanceof TwinServiceError) return `${error.code}: ${error.message}`;
-  return error instanceof Error ? error.message : String(error);
+/** Shows why a message was not sent. Its words are in the field again, unless others have been written meanwhile. */
+function showUnsent(content: string, error: unknown): void {
+  if (page.content.value === "") write(content);
+  showProblem(error);
+  const again = h("button", { type: "button", class: "small" }, "Try again");
+  again.addEventListener("click", () => {
+    if (page.content.value.trim() === "") write(content);
+    page.composer.requestSubmit();
+    page.content.focus();
+  });
+  page.problem.append(" ", again);
 }
 
 async function enter(credential: string): Promise<void> {
@@ -71,12 +88,22 @@ async function enter(credential: string): Promise<void> {
     return;
   }
   page.signIn.hidden = true;
-  page.workbench.hidden = false;
+  page.credential.value = "";
+  page.tabs.hidden = false;
+  page.desk.hidden = false;
+  const { mayWrite } = session;
+  page.content.disabled = !mayWrite;
+  page.content.placeholder = mayWrite ? "Ask something" : "This key may only read.";
+  const tab = namedInAddress("tab") ?? "talk";
+  if (tab === "talk") selectTab(tab);
   await attempt(begin);
+  if (tab !== "talk") selectTab(tab === "keys" ? tab : "questions"); // which lists the twins
 }
 
 function askToSignIn(reason: string): void {
   page.signInReason.textContent = reason;
+  page.tabs.hidden = true;
+  page.desk.hidden = true;
   page.signIn.hidden = false;
   page.credential.focus();
 }
@@ -86,7 +113,7 @@ async function begin(): Promise<void> {
   const { client } = required(session);
   void showUsage();
   twins = (await client.twins.list({ limit: 100 })).data;
-  const id = conversationOfPage();
+  const id = namedInAddress("conversation");
   const named = id === undefined ? undefined : await client.conversations.get(id).catch(() => undefined);
   const first = twins.find(({ id }) => id === named?.twinId) ?? twins[0];
   if (!first) page.title.textContent = "There is no twin to talk to.";
@@ -103,11 +130,30 @@ async function chooseTwin(chosen: Twin, named?: Conversation): Promise<void> {
 /** A conversation begins with its first message, so that nothing is stored before. */
 function showNewConversation(): void {
   leaveConversation();
-  nameConversation(undefined);
+  nameInAddress("conversation", undefined);
   const { greeting } = required(twin);
   page.messages.replaceChildren(...(greeting === null ? [] : [greetingOf(greeting)]));
   showEnd();
   show();
+  void offerStarters(required(twin));
+}
+
+/** Questions to begin with, until one is asked. */
+async function offerStarters(chosen: Twin): Promise<void> {
+  const { starters, mayWrite } = required(session);
+  const questions = mayWrite ? await starters(chosen.id).catch(() => []) : [];
+  if (view || twin !== chosen || questions.length === 0 || page.messages.querySelector(".starters")) return;
+  const buttons = questions.map((question) => {
+    const begin = () => {
+      write(question);
+      page.composer.requestSubmit();
+      page.content.focus();
+    };
+    return h("button", { type: "button", class: "starter", onclick: begin }, question);
+  });
+  page.messages.append(
+    h("div", { class: "starters", role: "group", "aria-label": "Questions to begin with" }, ...buttons),
+  );
 }
 
 function greetingOf(text: string): HTMLElement {
@@ -119,7 +165,7 @@ function greetingOf(text: string): HTMLElement {
 
 async function openConversation(conversation: Conversation): Promise<void> {
   leaveConversation();
-  nameConversation(conversation.id);
+  nameInAddress("conversation", conversation.id);
   view = viewOf(conversation);
   show();
   await view.open();
@@ -131,7 +177,7 @@ function leaveConversation(): void {
 }
 
 function viewOf(conversation: Conversation): ConversationView {
-  const { client } = required(session);
+  const { client, mayWrite } = required(session);
   const listener = {
     moved: showEnd,
     changed: showState,
@@ -146,20 +192,79 @@ function viewOf(conversation: Conversation): ConversationView {
     },
     renamed(renamed: Conversation) {
       if (!conversations.some(({ id, title }) => id === renamed.id && title !== renamed.title)) return;
-      conversations = conversations.map((each) => (each.id === renamed.id ? renamed : each));
-      showChoices();
+      replaceConversation(renamed);
     },
     deleted() {
       conversations = conversations.filter(({ id }) => id !== conversation.id);
       showNewConversation();
       page.problem.textContent = "This conversation was deleted.";
     },
+    unsent(content: string, error: unknown) {
+      showUnsent(content, error);
+      showState();
+    },
     failed(error: unknown) {
       showProblem(error);
       showState();
     },
   };
-  return new ConversationView(conversation, { client, twin: required(twin), list: page.messages, listener });
+  const list = page.messages;
+  return new ConversationView(conversation, { client, twin: required(twin), list, listener, mayWrite });
+}
+
+function replaceConversation(changed: Conversation): void {
+  conversations = conversations.map((each) => (each.id === changed.id ? changed : each));
+  showHead();
+  showChoices();
+}
+
+/** The open conversation as it is known last. */
+function openedConversation(): Conversation | undefined {
+  const opened = view?.conversation;
+  return opened && (conversations.find(({ id }) => id === opened.id) ?? opened);
+}
+
+async function rename(): Promise<void> {
+  const opened = openedConversation();
+  if (!opened) return;
+  const words = opened.title ?? "";
+  const title = await ask({ title: "Rename the conversation", label: "Title", words, action: "Rename" });
+  if (title === undefined) return;
+  replaceConversation(await required(session).client.conversations.update(opened.id, { title }));
+}
+
+async function deleteConversation(): Promise<void> {
+  const opened = openedConversation();
+  if (!opened) return;
+  const title = `Delete “${titleOf(opened)}”?`;
+  const text = "All its messages go, too. This cannot be undone.";
+  if ((await ask({ title, text, action: "Delete" })) === undefined) return;
+  if (view?.conversation.id === opened.id) leaveConversation(); // it need not say that it is gone
+  try {
+    await required(session).client.conversations.delete(opened.id);
+  } catch (error) {
+    await openConversation(opened);
+    throw error;
+  }
+  conversations = conversations.filter(({ id }) => id !== opened.id);
+  showNewConversation();
+  announce("The conversation is deleted.");
+}
+
+/** Opens a conversation of any twin at one of its messages. */
+async function openMessage(conversationId: string, messageId: string): Promise<void> {
+  selectTab("talk");
+  showPart("chat");
+  const conversation = await required(session).client.conversations.get(conversationId);
+  const chosen = twins.find(({ id }) => id === conversation.twinId);
+  if (!chosen) throw new Error(`Your key may not use the twin ${conversation.twinId}.`);
+  await chooseTwin(chosen, conversation);
+  // Texts are rendered in the next frame, and lists show their ends in the one after it.
+  for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+  const message = page.messages.querySelector<HTMLElement>(`[data-message="${CSS.escape(messageId)}"]`);
+  if (!message) throw new Error("The reply is on another branch of this conversation.");
+  message.scrollIntoView({ block: "center" });
+  message.focus({ preventScroll: true });
 }
 
 async function send(twice: boolean): Promise<void> {
@@ -170,8 +275,7 @@ async function send(twice: boolean): Promise<void> {
     const current = view ?? (await beginConversation(content));
     current.send(content, { twice });
   } catch (error) {
-    if (page.content.value === "") write(content); // else something else has been written meanwhile
-    throw error;
+    showUnsent(content, error);
   }
 }
 
@@ -184,7 +288,8 @@ async function beginConversation(content: string): Promise<ConversationView> {
   const title = content.trim().slice(0, 60);
   const created = await required(session).client.conversations.create({ twinId: required(twin).id, title });
   conversations = [created, ...conversations];
-  nameConversation(created.id);
+  nameInAddress("conversation", created.id);
+  page.messages.querySelector(".starters")?.remove();
   view = viewOf(created);
   view.follow();
   show();
@@ -193,12 +298,18 @@ async function beginConversation(content: string): Promise<ConversationView> {
 
 /** Shows what is chosen. The chosen button is a new one, so the focus goes on to the text. */
 function show(): void {
-  const chosen = required(twin);
-  page.title.textContent = chosen.name;
-  page.about.textContent = chosen.description;
+  showHead();
   showChoices();
   showState();
   if (matchMedia("(hover: hover)").matches) page.content.focus();
+}
+
+function showHead(): void {
+  const { name, description } = required(twin);
+  const opened = openedConversation();
+  page.title.textContent = name;
+  page.about.textContent = opened ? titleOf(opened) : description;
+  page.chatTools.hidden = !opened || !required(session).mayWrite;
 }
 
 /** Shows what there is to choose. */
@@ -220,11 +331,12 @@ function showChoices(): void {
 /** Shows what the reply is doing, and which buttons do something. */
 function showState(): void {
   const state = view?.state ?? "idle";
-  buttons.send.disabled = state !== "idle";
-  buttons.twice.disabled = state !== "idle";
+  const mayWrite = session?.mayWrite ?? false;
+  buttons.send.disabled = state !== "idle" || !mayWrite;
+  buttons.twice.disabled = state !== "idle" || !mayWrite;
   buttons.cut.disabled = state !== "following";
   buttons.resume.disabled = state !== "cut";
-  buttons.cancel.disabled = state !== "following" && state !== "cut";
+  buttons.cancel.disabled = (state !== "following" && state !== "cut") || !mayWrite;
   page.state.textContent = describe(state, view?.offset ?? 0);
 }
 
@@ -270,6 +382,20 @@ function showPart(part: string): void {
   }
 }
 
+const selectTab = makeTabs(page.tabs, (panel) => {
+  nameInAddress("tab", panel === "talk" ? undefined : panel);
+  byId("skip", HTMLAnchorElement).href = panel === "talk" ? "#content" : `#${panel}`;
+  if (!session) return;
+  const { client } = session;
+  const open = (conversationId: string, messageId: string) =>
+    void attempt(() => openMessage(conversationId, messageId));
+  if (panel === "questions") openQuestions(client, twins, open);
+  if (panel === "keys") {
+    openKeys(session, () => askToSignIn(""));
+    void showUse(client);
+  }
+});
+
 for (const part of ["people", "chat", "wire"]) {
   byId(`show-${part}`, HTMLButtonElement).addEventListener("click", () => showPart(part));
 }
@@ -298,6 +424,8 @@ buttons.twice.addEventListener("click", () => void attempt(() => send(true)));
 buttons.cut.addEventListener("click", () => view?.cut());
 buttons.resume.addEventListener("click", () => view?.resume());
 buttons.cancel.addEventListener("click", () => void attempt(async () => view?.cancel()));
+byId("rename", HTMLButtonElement).addEventListener("click", () => void attempt(rename));
+byId("delete", HTMLButtonElement).addEventListener("click", () => void attempt(deleteConversation));
 byId("clear", HTMLButtonElement).addEventListener("click", () => wire.clear());
 
 async function start(): Promise<void> {

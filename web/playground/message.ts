@@ -5,7 +5,7 @@
  */
 
 import type { Message } from "../../client/mod.ts";
-import { h } from "../shared/dom.ts";
+import { h, icon } from "../shared/dom.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
 
 /** A message of the user, as it was written. */
@@ -14,8 +14,35 @@ export function userMessage(content: string): HTMLElement {
 }
 
 /** A button at a message. */
-export function messageTool(label: string, onclick: () => void, name = label, disabled = false): HTMLElement {
+export function messageTool(
+  label: string | Node,
+  onclick: () => void,
+  name = String(label),
+  disabled = false,
+): HTMLButtonElement {
   return h("button", { type: "button", class: "tool", "aria-label": name, onclick, disabled }, label);
+}
+
+/** Thumbs at a reply. `rate` resolves with what is then thought of it. */
+export function thumbs(
+  { feedback }: Message,
+  rate: (rating: "up" | "down" | null, pressed: (rating: "up" | "down" | null) => void) => void,
+): HTMLElement[] {
+  let now = feedback?.rating ?? null;
+  const press = (rating: "up" | "down" | null) => {
+    now = rating;
+    up.ariaPressed = String(now === "up");
+    down.ariaPressed = String(now === "down");
+  };
+  const thumb = (rating: "up" | "down", path: string, name: string) => {
+    const button = messageTool(icon(path), () => rate(now === rating ? null : rating, press), name);
+    button.title = name;
+    return button;
+  };
+  const up = thumb("up", "M7 11v9H4v-9zl4-8q3 0 3 3v3h5l-2 9q0 2-2 2H7", "Good reply");
+  const down = thumb("down", "M7 13V4H4v9zl4 8q3 0 3-3v-3h5l-2-9q0-2-2-2H7", "Bad reply");
+  press(now);
+  return [up, down];
 }
 
 /** A reply, whose text may grow. */
@@ -30,7 +57,12 @@ export class ReplyElement {
   #isRendered = true;
 
   constructor(author: string) {
-    this.element = h("article", { class: "message twin", "aria-label": author }, this.#text, this.#notes);
+    this.element = h(
+      "article",
+      { class: "message twin", "aria-label": author, tabindex: "-1" },
+      this.#text,
+      this.#notes,
+    );
   }
 
   get content(): string {
@@ -63,7 +95,8 @@ export class ReplyElement {
   }
 
   /** Shows how it ended, and what it was made of. */
-  end({ content, status, error, sources }: Message): void {
+  end({ id, content, status, error, sources }: Message): void {
+    this.element.dataset.message = id;
     this.isRunning = false;
     this.content = content;
     const notes = [...this.#calls.values()];

@@ -9,11 +9,19 @@ import { TwinClient } from "../../client/mod.ts";
 /** Where the service is: the page is at its root. */
 export const baseUrl = new URL(".", location.href).href.replace(/\/$/, "");
 
-/** A key in use. */
+/** A credential in use. */
 export interface Session {
   readonly client: TwinClient;
   /** What to call it. */
   readonly name: string;
+  /** Whether it may do more than read. */
+  readonly mayWrite: boolean;
+  /** The questions to begin with a twin. */
+  starters(twinId: string): Promise<readonly string[]>;
+  /** The client of who signed in with a token: it manages keys. */
+  readonly owner?: TwinClient;
+  /** The key that the page has made for itself. */
+  readonly keyId?: string;
 }
 
 /**
@@ -35,22 +43,28 @@ export async function tokenOfPage(): Promise<string | undefined> {
   return history.state?.token;
 }
 
-/** The conversation that the address names. */
-export function conversationOfPage(): string | undefined {
-  return new URLSearchParams(location.hash.slice(1)).get("conversation") ?? undefined;
+/** What the address names: a conversation, a tab. */
+export function namedInAddress(what: "conversation" | "tab"): string | undefined {
+  return new URLSearchParams(location.hash.slice(1)).get(what) ?? undefined;
 }
 
-/** Has the address name a conversation, so that a reload shows it again. */
-export function nameConversation(id: string | undefined): void {
-  history.replaceState(history.state, "", id === undefined ? location.pathname : `#conversation=${id}`);
+/** Has the address name something, so that a reload shows it again. */
+export function nameInAddress(what: "conversation" | "tab", value: string | undefined): void {
+  const named = { conversation: namedInAddress("conversation"), tab: namedInAddress("tab"), [what]: value };
+  const given = Object.entries(named).flatMap(([name, text]) =>
+    text === undefined ? [] : `${name}=${text}`,
+  );
+  const address = given.length === 0 ? location.pathname : `#${given.join("&")}`;
+  history.replaceState(history.state, "", address);
 }
 
 /** Signs in with an API key, or with a JWT, of which it makes a key. That ends with the page. */
 export async function signIn(credential: string, fetch: typeof globalThis.fetch): Promise<Session> {
   if (credential.startsWith("twin")) {
     const client = new TwinClient({ baseUrl, apiKey: credential, fetch, onBusy: "wait" });
-    await client.usage.get();
-    return { client, name: `${credential.slice(0, 12)}…` };
+    const { scope } = await client.usage.get();
+    const name = `${credential.slice(0, 12)}…`;
+    return { client, name, mayWrite: scope === "full_access", starters: startersFor(credential) };
   }
   const owner = new TwinClient({ baseUrl, apiKey: credential, fetch });
   const { key, id, prefix } = await owner.keys.create({
@@ -59,7 +73,17 @@ export async function signIn(credential: string, fetch: typeof globalThis.fetch)
     expiresInDays: 1,
   });
   revokeWithPage(id, credential);
-  return { client: new TwinClient({ baseUrl, apiKey: key, fetch, onBusy: "wait" }), name: `${prefix}…` };
+  const client = new TwinClient({ baseUrl, apiKey: key, fetch, onBusy: "wait" });
+  return { client, name: `${prefix}…`, mayWrite: true, starters: startersFor(key), owner, keyId: id };
+}
+
+/** Asks the page's own server, which has questions for twins with files. */
+function startersFor(credential: string): Session["starters"] {
+  return async (twinId) => {
+    const headers = { Authorization: `Bearer ${credential}` };
+    const answer = await fetch(`${baseUrl}/starters/${encodeURIComponent(twinId)}`, { headers });
+    return answer.ok ? (await answer.json()).data : [];
+  };
 }
 
 /** A page that is left for good has no further use for its key. */

@@ -5,6 +5,7 @@
  */
 
 import { followEnd, h } from "../shared/dom.ts";
+import { copyButton } from "./page.ts";
 import { baseUrl } from "./session.ts";
 
 /** How many lines are kept. */
@@ -33,12 +34,10 @@ export class Wire {
     request.headers.set("Prefer", "reading-pace");
     const path = request.url.slice(baseUrl.length);
     const key = request.headers.get("idempotency-key");
-    this.#add(
-      "request",
-      `${number} →`,
-      `${request.method} ${shorten(path)}`,
-      key ? `Idempotency-Key: ${key}` : undefined,
-    );
+    const what = `${request.method} ${shorten(path)}`;
+    const line = this.#add("request", `${number} →`, what, key ? `Idempotency-Key: ${key}` : undefined);
+    const command = curl(request, path, typeof init?.body === "string" ? init.body : undefined);
+    line.append(copyButton("Copy as curl", command, "tool", `Copy as curl: ${what}`));
     try {
       const response = await fetch(request);
       const type = response.headers.get("content-type")?.split(";")[0] ?? "";
@@ -100,7 +99,7 @@ export class Wire {
     return type === "complete" || type === "error";
   }
 
-  #add(kind: string, mark: string, what: string, more?: string): void {
+  #add(kind: string, mark: string, what: string, more?: string): HTMLElement {
     const line = h(
       "li",
       { class: kind },
@@ -110,7 +109,21 @@ export class Wire {
     if (more !== undefined) line.append(h("span", { class: "more", title: more }, more));
     this.#list.append(line);
     if (this.#list.childElementCount > mostLines) this.#list.firstElementChild?.remove();
+    return line;
   }
+}
+
+/** The same request as a command for a POSIX shell. The credential stays in the page: it is `$KEY`, or `$TOKEN` for a JWT. */
+function curl({ method, url, headers }: Request, path: string, body: string | undefined): string {
+  const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+  const credential = path.startsWith("/api/v1/auth/") ? "$TOKEN" : "$KEY";
+  const lines = [`curl -sSN ${method === "GET" ? "" : `-X ${method} `}${quote(url)}`];
+  headers.forEach((value, name) => {
+    if (name !== "authorization") lines.push(`-H ${quote(`${name}: ${value}`)}`);
+    else lines.push(`-H "Authorization: Bearer ${credential}"`);
+  });
+  if (body !== undefined) lines.push(`-d ${quote(body)}`);
+  return lines.join(" \\\n  ");
 }
 
 /** A path whose ids have lost their middle. */

@@ -23,12 +23,22 @@ try {
   for (const colorScheme of ["light", "dark"] as const) {
     await using page = await openPage(browser, { colorScheme, viewport: wide });
     const save = (name: string) => page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
-    const token = await signToken({ secret, sub: "playground", expiresInSeconds: 600 });
-    await page.goto(`${server.url}/#token=${token}`);
+    const token = await signToken({ secret, sub: `owner-${colorScheme}`, expiresInSeconds: 600 });
+    await page.goto(server.url);
+    await page.fill("#credential", token);
+    await page.click("#signin-form button");
     await talk(page);
     await save("playground");
     await page.setViewportSize(narrow);
     await save("playground-narrow");
+    await desk(page);
+    await save("playground-keys-narrow");
+    await page.setViewportSize(wide);
+    await save("playground-keys");
+    await page.click("#tab-questions");
+    await page.locator("#questions .entry").first().waitFor();
+    await save("playground-questions");
+    await page.setViewportSize(narrow);
     await page.goto(`${server.url}/docs`);
     await page.locator("article").first().waitFor();
     await save("reference-narrow");
@@ -52,4 +62,19 @@ async function talk(page: Page): Promise<void> {
   await page.locator("#wire .complete").waitFor();
   await page.locator(".message.twin[aria-busy=false]").waitFor();
   await page.locator("#wire .cut").evaluate((line) => line.scrollIntoView({ block: "center" }));
+}
+
+/** Rates the reply, asks in vain, and makes a key. */
+async function desk(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Good reply" }).click();
+  await page.locator(".tool[aria-pressed=true]").waitFor();
+  await page.fill("#content", "Who painted Guernica?");
+  await page.click("#send");
+  await page.locator(".message.twin:last-child[aria-busy=false]").waitFor();
+  await page.click("#tab-keys");
+  await page.locator(".new-key summary").click();
+  await page.fill("#key-name", "website");
+  await page.click(".new-key .primary");
+  await page.locator(".key", { hasText: "website" }).waitFor();
+  await page.locator(".chart rect").last().waitFor();
 }

@@ -1,0 +1,73 @@
+/**
+ * What all parts of the page say: why something failed, what was done, and times.
+ *
+ * @module
+ */
+
+import { RateLimitError, TwinServiceError } from "../../client/mod.ts";
+import { byId, h } from "../shared/dom.ts";
+
+/** Why something failed, in words for the person at the page. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof RateLimitError) return `${error.message} Try again in ${error.retryAfterSeconds} s.`;
+  if (error instanceof TwinServiceError) return `${error.code}: ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Says to screen readers what was done. */
+export function announce(text: string): void {
+  byId("said", HTMLElement).textContent = text;
+}
+
+/** Copies a text. Pages over plain HTTP have no clipboard, but may copy what is selected. */
+export async function copy(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = h("textarea", { class: "unseen" });
+  area.value = text;
+  const focused = document.activeElement;
+  (document.querySelector("dialog[open]") ?? document.body).append(area);
+  area.select();
+  const isCopied = document.execCommand("copy");
+  area.remove();
+  if (focused instanceof HTMLElement) focused.focus();
+  if (!isCopied) throw new Error("The browser did not let the page copy.");
+}
+
+/** A button that copies a text, and says so. `name`: what it is called among others like it. */
+export function copyButton(label: string, text: string, className: string, name = label): HTMLButtonElement {
+  const button = h("button", { type: "button", class: className, "aria-label": name }, label);
+  const show = (words: string, called: string) => {
+    button.textContent = words;
+    button.ariaLabel = called;
+  };
+  const said = (words: string) => {
+    show(words, words);
+    announce(words);
+    setTimeout(() => show(label, name), 2_000);
+  };
+  button.addEventListener("click", () => {
+    copy(text).then(
+      () => said("Copied"),
+      () => said("Not copied"),
+    );
+  });
+  return button;
+}
+
+const units = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+] as const;
+
+/** How long ago, or ahead, a time is, with the exact one as a title. */
+export function timeElement(time: string): HTMLTimeElement {
+  const at = new Date(time);
+  const seconds = (at.getTime() - Date.now()) / 1000;
+  const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? [];
+  const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  const text = unit ? words.format(Math.round(seconds / length), unit) : "just now";
+  return h("time", { datetime: time, title: at.toLocaleString() }, text);
+}
