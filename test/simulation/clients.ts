@@ -8,9 +8,10 @@ import type { MessageRecord } from "../../core/store/mod.ts";
 import { type Ask, createAsk, dataOf, errorOf, keyHeader } from "./asking.ts";
 import type { EngineHouse, EngineRun } from "./engine.ts";
 import { Knowledge, type KnownConversation, type KnownReply } from "./knowledge.ts";
-import type { Ledger, StoredReply } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import type { Process, Processes } from "./processes.ts";
 import { type Reader, requireStored } from "./reader.ts";
+import { isLost, Subscriber } from "./subscriber.ts";
 import type { World } from "./world.ts";
 
 /** A message that a client sends, perhaps more than once. */
@@ -38,6 +39,7 @@ export class Clients {
   readonly #ledger: Ledger;
   readonly #known: Knowledge;
   readonly #ask: Ask;
+  readonly #subscribers: Subscriber[] = [];
 
   constructor(setting: ClientSetting) {
     const { world, ledger, apiKey } = setting;
@@ -54,6 +56,12 @@ export class Clients {
       await this.#step();
       await this.#world.pause(this.#world.random.pick([0, 0, 50, 500, 2_000]));
     }
+  }
+
+  /** Ends the devices that look on, each once it was told all. Resolves with how many events they were told. */
+  async lookAway(): Promise<number> {
+    await Promise.all(this.#subscribers.map((subscriber) => subscriber.end()));
+    return this.#subscribers.reduce((sum, { events }) => sum + events, 0);
   }
 
   /** Checks what must hold once everything has come to rest. */
@@ -98,9 +106,14 @@ export class Clients {
     if (dice < 0.5 || !reply) return this.#send(conversation);
     if (dice < 0.75) return this.#resume(reply);
     if (dice < 0.83) return this.#cancel(reply);
-    if (dice < 0.87) return this.#switch(conversation);
-    if (dice < 0.91) return this.#remove(conversation);
+    if (dice < 0.86) return this.#switch(conversation);
+    if (dice < 0.9) return this.#lookOn(conversation);
+    if (dice < 0.94) return this.#remove(conversation);
     return this.#readHistory(conversation);
+  }
+
+  #lookOn(conversation: KnownConversation): void {
+    this.#subscribers.push(new Subscriber({ ...this.#setting, ask: this.#ask }, conversation));
   }
 
   async #createConversation(): Promise<void> {
@@ -117,7 +130,9 @@ export class Clients {
         if (!(await this.#ledger.truth.getConversation({ owner: "owner" }, id)))
           this.#world.violate(`${id} was created, but is not there`);
         if (!known.conversations.some((conversation) => conversation.id === id)) {
-          known.conversations.push({ id, deletions: 0 });
+          const conversation = { id, deletions: 0 };
+          known.conversations.push(conversation);
+          if (random.chance(0.5)) this.#lookOn(conversation);
         }
         return;
       }
@@ -329,11 +344,6 @@ export class Clients {
       if (role === "assistant") this.#known.reply(conversation, id);
     }
   }
-}
-
-/** Whether text that a dead process had sent is lost without a word: the reply was cancelled, and never taken over. */
-function isLost(reply: StoredReply | undefined): boolean {
-  return reply?.end?.leaseExpiredBefore !== undefined && reply.attempt === 1;
 }
 
 /** What an engine wrote, as a store can keep it. */

@@ -5,7 +5,8 @@
  * What must hold at every moment: whatever is answered with success is stored; a stream has one last event, which
  * comes after the reply's end is stored, and its deltas are the stored text; a question is stored before an engine
  * is asked, and only once for each attempt; saved text only grows, and a stream is cut back only to what was saved; a
- * reply is taken over once at most, and never while its lease lasts; each reply in progress has a holder; one
+ * reply is taken over once at most, and never while its lease lasts; each reply in progress has a holder; a device that
+ * looks on is told of each message once, in the order stored, whatever processes it is told by; one
  * idempotency key creates one reply; at the end, no reply is in progress and no timer is left.
  */
 
@@ -29,6 +30,8 @@ export interface SimulationResult {
   /** How many of them were taken over, and how many streams were told so. */
   readonly takenOver: number;
   readonly continued: number;
+  /** How many events were told to devices that look on. */
+  readonly watched: number;
   /** The broken rule, if any. */
   readonly failure: unknown;
   /** What happened last. */
@@ -65,6 +68,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     replies: replies.length,
     takenOver: replies.filter(({ attempt }) => attempt > 1).length,
     continued: reader.continued,
+    watched: cast.watched,
     failure: failure ?? world.violation,
     lines: world.lines,
   };
@@ -91,7 +95,7 @@ async function assemble(world: World) {
   const { key: apiKey, hash, prefix } = createApiKey((bytes) => bytes.fill(7));
   await ledger.truth.createKey(keyRecord("owner", { id: "key_1", scope: "full_access", prefix, hash }), 1);
   const clients = new Clients({ world, ledger, engines, processes, reader, apiKey, onDisconnect });
-  return { world, ledger, store, engines, processes, reader, clients };
+  return { world, ledger, store, engines, processes, reader, clients, watched: 0 };
 }
 
 async function play(cast: Cast): Promise<void> {
@@ -103,6 +107,7 @@ async function play(cast: Cast): Promise<void> {
   const process = await processes.settle();
   await world.pause(restMs);
   await requireRest(cast);
+  cast.watched = await clients.lookAway();
   clients.checkAtEnd();
   await process.service.close({ graceMs: 0 });
   if (process.pendingTimers() > 0) world.violate("a closed service has timers");

@@ -24,7 +24,7 @@ if (only !== undefined) {
   });
 } else {
   test(`whatever fails, every promise is kept (seeds ${first} to ${last})`, async () => {
-    let [replies, takenOver, continued] = [0, 0, 0];
+    let [replies, takenOver, continued, watched] = [0, 0, 0, 0];
     const failed: number[] = [];
     for (let seed = first; seed <= last; seed++) {
       const result = await simulate(seed);
@@ -35,14 +35,17 @@ if (only !== undefined) {
       replies += result.replies;
       takenOver += result.takenOver;
       continued += result.continued;
+      watched += result.watched;
     }
     console.log(
-      `# ${replies} replies, ${takenOver} taken over, ${continued} streams that went on with another attempt`,
+      `# ${replies} replies, ${takenOver} taken over, ${continued} streams that went on with another attempt, ` +
+        `${watched} events told to devices that look on`,
     );
     assert.deepEqual(failed, [], "these seeds break a promise");
     assert.ok(replies > seeds, "the clients of the simulation begin replies");
     assert.ok(takenOver > seeds / 10, "processes take over replies");
     assert.ok(continued > 0, "streams go on with another attempt");
+    assert.ok(watched > seeds, "devices look on");
   });
 
   test("the same seed produces the same history, and another seed a different one", async () => {
