@@ -8,7 +8,7 @@
 import { longestTimerMs, type Repetition, repeat } from "../base/clock.ts";
 import type { ConversationRecord, MessageRecord } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
-import { ApiError, validationError } from "../wire/errors.ts";
+import { ApiError, conversationNotFound, validationError } from "../wire/errors.ts";
 import { ConversationEvents } from "../wire/resources.ts";
 import type { EventPiece, EventStream } from "../wire/sse.ts";
 import type { ReplyContext } from "./context.ts";
@@ -124,7 +124,8 @@ async function findStart(context: StreamContext, follow: ConversationFollow): Pr
     throw validationError([{ path, message }]);
   };
   if (after === undefined) {
-    const [before, last = before] = await readLog(context, reach, id, Math.max(0, logLength - 2), 2);
+    const log = await readLog(context, reach, id, Math.max(0, logLength - 2), 2);
+    const [before, last = before] = log ?? conversationNotFound();
     if (!last) return { id: undefined, next: 0 };
     if (last.status !== "in_progress") return { id: endId(last), next: last.seq + 1 };
     return { id: before && endId(before), next: last.seq };
@@ -138,7 +139,8 @@ async function findStart(context: StreamContext, follow: ConversationFollow): Pr
     return { id: `${message.seq}.0`, next, within: { reply: message, from: 0 } };
   }
   const offset = Number(m);
-  const [message = refuse()] = await readLog(context, reach, id, Number(n), 1);
+  const log = await readLog(context, reach, id, Number(n), 1);
+  const [message = refuse()] = log ?? conversationNotFound();
   const { seq, role, content, status } = message;
   if (status === "in_progress") {
     if (!context.find(owner, message).reaches(offset)) refuse();
@@ -151,16 +153,16 @@ async function findStart(context: StreamContext, follow: ConversationFollow): Pr
   return { id: after, next: offset === end ? seq + 1 : seq };
 }
 
-/** Messages in the order they were stored, from a number on. */
+/** Messages in the order they were stored, from a number on. Undefined: the conversation was deleted a moment ago. */
 async function readLog(
   { store }: StreamContext,
   reach: Reach,
   id: string,
   from: number,
   limit: number,
-): Promise<readonly MessageRecord[]> {
+): Promise<readonly MessageRecord[] | undefined> {
   const log = await store.listMessages(reach, id, { path: "all", order: "asc", offset: from, limit });
-  return log?.items ?? [];
+  return log?.items;
 }
 
 /** The id of the event after which a client has all of a message. */
@@ -299,8 +301,9 @@ class ConversationStream implements EventStream {
     }
     const conversation = await store.getConversation(reach, id);
     const isFollowing = this.#reply !== undefined; // then no message can have been stored behind it
-    const found =
-      conversation && !isFollowing ? await readLog(this.#context, reach, id, this.#next, messagesAtOnce) : [];
+    const isToRead = conversation && !isFollowing;
+    const log = isToRead ? await readLog(this.#context, reach, id, this.#next, messagesAtOnce) : [];
+    const found = log ?? [];
     if (this.#ended) return;
     let text = "";
     if (!conversation) {

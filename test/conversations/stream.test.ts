@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { TwinClient } from "../../client/mod.ts";
-import { createMemoryStore } from "../../core/store/mod.ts";
+import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { openBreakingProxy } from "../client/breaking-proxy.ts";
 import { openCutOff } from "../replies/cut-off.ts";
 import { type Chat, openChat } from "../support/chat.ts";
@@ -328,4 +328,22 @@ test("the client follows a conversation, goes on after a cut, and ends after its
   assert.equal(text, "Hi!");
   assert.equal(told.at(-1), "deleted");
   assert.equal(proxy.faults.length, 0);
+});
+
+test("a conversation that is deleted while its stream begins is not found", async () => {
+  for (const after of ["", "?after=0.6"]) {
+    const memory = createMemoryStore();
+    let isDeleting = false;
+    const store: Store = {
+      ...memory,
+      async listMessages(reach, id, slice) {
+        if (isDeleting) await memory.deleteConversation(reach, id, 0);
+        return memory.listMessages(reach, id, slice);
+      },
+    };
+    await using chat = await openChat(inProcess, { store });
+    await talk(chat, "Hello?", "Hi!");
+    isDeleting = true;
+    assert.equal((await chat.get(`/stream${after}`)).status, 404);
+  }
 });
