@@ -1,5 +1,6 @@
 /**
- * Questions to begin with, for the playground: those that a twin's file lists as tests, else its headings.
+ * Questions to begin with, for the playground: those that a twin's file lists as tests, else headings, where its engine
+ * offers them as topics itself.
  *
  * @module
  */
@@ -52,7 +53,7 @@ export function besideStarters(service: Service, settings: Settings, twins: Twin
 
 async function startersOf(twin: Twin, tests: readonly GoldenQuestion[]): Promise<readonly string[]> {
   const asked = tests.filter(({ source }) => source !== null).map(({ ask }) => ask);
-  if (asked.length > 0) return select(asked);
+  if (asked.length > 0 || twin.engine !== "knowledge") return select(asked); // a model may keep headings to itself
   const { readDocument, readInstructions } = await import("../../knowledge/mod.ts");
   const found = readInstructions(twin.name, twin.instructions).sections.map(questionOf);
   for (const document of twin.documents) {

@@ -303,12 +303,13 @@ describe("the server", () => {
     assert.deepEqual([wrong.status, again.status, created.status], [401, 401, 201]);
   });
 
-  test("its playground suggests a twin's tests that have an answer, else its headings, to who may use the twin", async () => {
+  test("its playground suggests a twin's tests that have an answer, else headings that its engine offers, to who may use it", async () => {
     const { flags: own } = await scratch({
       "tested.md":
         "---\nname: T\ntests:\n  - {ask: Open?, says: nine}\n  - {ask: Rain?, source: null}\n---\n# Hours\nNine.",
       "headed.md":
         "---\nname: H\n---\n# Prices\n<!-- asked as: cost; What is it?; x -->\nTwo.\n# Place\nHere.",
+      "silent.md": "---\nname: S\nengine: echo\n---\n# How to say no\nPolitely.",
       "private.md": "---\nname: P\naccess: [bob]\n---\n# Secret\nNone.",
     });
     const flags = [...own, "--base-path", "/chat"];
@@ -319,7 +320,7 @@ describe("the server", () => {
       const answer = await fetch(`${server.url}/chat/starters/${twinId}`, init);
       return [answer.status, ((await answer.json()) as { data?: unknown }).data];
     };
-    const found = [await starters("tested"), await starters("headed"), await starters("echo")];
+    const found = [await starters("tested"), await starters("headed"), await starters("silent")];
     const refused = [
       await starters("private"),
       await starters("tested", "twin_x"),
