@@ -326,7 +326,7 @@ describe("the server", () => {
       await starters("tested", "twin_x"),
       await starters("tested", key, { Via: "1.1 proxy" }),
     ];
-    assert.equal(await server.stop(), 0);
+    assert.equal((await server.stop()).code, 0);
     assert.deepEqual(found, [
       [200, ["Open?"]],
       [200, ["What is it?", "Place"]],
