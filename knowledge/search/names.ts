@@ -23,39 +23,27 @@ const unspaced =
 const mostParts = 100;
 const longestName = 12;
 
-/** Passages by phrases, in three degrees: as written, in normal form, without accents. */
+/** Passages by phrases, in normal form and without accents. Of those with the same phrase, the first one is kept. */
 class Phrases {
-  readonly #degrees = [
-    new Map<string, Passage>(),
-    new Map<string, Passage>(),
-    new Map<string, Passage>(),
-  ] as const;
+  readonly #normal = new Map<string, Passage>();
+  readonly #folded = new Map<string, Passage>();
 
-  /** Of passages with the same phrase, the first one is kept. */
   add(phrase: string, passage: Passage): void {
-    const keys = keysOf(phrase);
-    for (const [at, degree] of this.#degrees.entries()) {
-      const key = keys[at] ?? "";
-      if (!degree.has(key)) degree.set(key, passage);
-    }
+    const key = keyOf(phrase);
+    if (!this.#normal.has(key)) this.#normal.set(key, passage);
+    if (!this.#folded.has(fold(key))) this.#folded.set(fold(key), passage);
   }
 
   find(phrase: string): Passage | undefined {
-    const keys = keysOf(phrase);
-    const [exact, normal, folded] = this.#degrees;
-    return exact.get(keys[0]) ?? normal.get(keys[1]) ?? folded.get(keys[2]);
+    const key = keyOf(phrase);
+    return this.#normal.get(key) ?? this.#folded.get(fold(key));
   }
 }
 
-/** Keys that are equal for phrases with the same words, ignoring case, punctuation and spaces. */
-function keysOf(phrase: string): [exact: string, normal: string, folded: string] {
-  const exact = keyOf(phrase.normalize("NFC").toLowerCase());
-  const normal = keyOf(normalize(phrase));
-  return [exact, normal, fold(normal)];
-}
-
+/** Equal for phrases with the same words, ignoring case, punctuation and spaces. */
 function keyOf(phrase: string): string {
-  return (phrase.match(words) ?? [phrase.trim()]).join("");
+  const normal = normalize(phrase);
+  return (normal.match(words) ?? [normal.trim()]).join("");
 }
 
 /** The names and further questions of passages. */
