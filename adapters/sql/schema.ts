@@ -8,6 +8,8 @@
 interface SqlDialect {
   /** The type of text that is compared as binary, such as `TEXT COLLATE "C"`. */
   readonly text: string;
+  /** Ends the definition of a table whose rows are read in the order of its key. */
+  readonly keyed: string;
   /** Creates what the limiter needs. */
   readonly createLimits: readonly string[];
 }
@@ -76,6 +78,7 @@ END $$`;
 
 export const sqliteDialect: SqlDialect = {
   text: "TEXT", // compared as binary anyway
+  keyed: "WITHOUT ROWID",
   createLimits: [
     `CREATE TABLE rate_buckets (
       id TEXT NOT NULL PRIMARY KEY,
@@ -87,6 +90,7 @@ export const sqliteDialect: SqlDialect = {
 };
 export const postgresDialect: SqlDialect = {
   text: 'TEXT COLLATE "C"',
+  keyed: "",
   createLimits: [
     `CREATE TABLE rate_buckets (
       id TEXT COLLATE "C" PRIMARY KEY,
@@ -147,7 +151,7 @@ export function migrationsFrom(version: number, dialect: SqlDialect): string[] {
  * id and their conversation's: ids ascend with time, so that an index of ids grows at its end, in a page that all replies
  * of a commit share. Long, because it is a list of statements.
  */
-function createTables({ text, createLimits }: SqlDialect): readonly string[] {
+function createTables({ text, keyed, createLimits }: SqlDialect): readonly string[] {
   return [
     `CREATE TABLE api_keys (
       owner ${text} NOT NULL,
@@ -301,7 +305,7 @@ function createTables({ text, createLimits }: SqlDialect): readonly string[] {
       output_tokens BIGINT NOT NULL,
       cached_input_tokens BIGINT NOT NULL,
       PRIMARY KEY (owner, kind, name, day)
-    )`,
+    ) ${keyed}`,
 
     ...createLimits,
   ];
