@@ -5,6 +5,7 @@
  * @module
  */
 
+import { setImmediate } from "node:timers";
 import {
   lengthOf,
   type MessagePath,
@@ -115,16 +116,26 @@ async function readRanges(
   }
   const rows: SqlRow[] = [];
   let left = characters;
+  let atOnce = charactersAtOnce;
   for (const [from, to] of inOrder) {
-    const first = isDescending ? to - 1 : from;
-    const always = rows.length === 0 ? first : -1;
-    const found = await driver.all(cut, [...params, from, to, left, always]);
-    rows.push(...found);
-    if (found.length < to - from) return rows;
-    left -= found.reduce((sum, row) => sum + Number(row.characters), 0);
+    for (let [first, end] = [from, to]; first < end; ) {
+      const most = Math.min(left, atOnce);
+      const always = rows.length > 0 ? -1 : isDescending ? end - 1 : first;
+      const found = await driver.all(cut, [...params, first, end, most, always]);
+      rows.push(...found);
+      if (found.length < end - first && most === left) return rows;
+      atOnce = found.length > 0 ? charactersAtOnce : left; // the next message is longer
+      left -= found.reduce((sum, row) => sum + Number(row.characters), 0);
+      if (isDescending) end -= found.length;
+      else first += found.length;
+      if (first < end) await new Promise<void>((resume) => setImmediate(resume));
+    }
   }
   return rows;
 }
+
+/** How many characters one statement reads: up to 20 ms in SQLite, for which everything else waits. */
+const charactersAtOnce = 1024 * 1024;
 
 /** Selects the messages of a range in an order: all of them, or those that have up to `$5` characters, and the one `$6`. */
 interface RangeStatements {

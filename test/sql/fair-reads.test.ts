@@ -106,6 +106,27 @@ function assertTurnsBetween(turns: readonly number[]): void {
 const skipPostgres = await skipWithoutPostgres();
 
 describe("the server's storage", () => {
+  test("gives other work its turn within a page, where SQLite reads many long messages", async () => {
+    await using storage = await openNew("sqlite");
+    const { store } = storage;
+    const { owner, id } = await newConversation(store);
+    const texts = Array.from({ length: 8 }, (_, n) => String(n).repeat(n === 4 ? 1_500_000 : 300_000));
+    for (const content of texts) await converse(store, owner, id, { content });
+    for (const order of ["asc", "desc"] as const) {
+      let turns = 0;
+      let next = setImmediate(function count() {
+        turns++;
+        next = setImmediate(count);
+      });
+      const slice = { order, offset: 0, limit: 100, characters: 3_500_000 } as const;
+      const page = await store.listMessages({ owner }, id, slice);
+      clearImmediate(next);
+      const replies = page?.items.filter(({ role }) => role === "assistant").map(({ content }) => content);
+      assert.deepEqual(replies, (order === "asc" ? texts : texts.toReversed()).slice(0, 7));
+      assert.ok(turns >= 2, `${turns} turns`);
+    }
+  });
+
   for (const kind of ["memory", "sqlite"]) {
     test(`gives other work its turn between long pages that are asked for at once (${kind})`, async () => {
       await using storage = await openNew(kind);
