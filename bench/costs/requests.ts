@@ -1,0 +1,187 @@
+/**
+ * The largest requests that are allowed, by credential and endpoint.
+ *
+ * @module
+ */
+
+import { costly } from "./data.ts";
+
+/** `t`: a client token, `r`: a read-only key, `f`: a full key, `j`: the owner's JWT. */
+export type Credential = "t" | "r" | "f" | "j";
+
+/** A request with each of some credentials. */
+export interface Line {
+  readonly who: string;
+  readonly what: string;
+  readonly method: string;
+  /** `{id}`: a new conversation with the line's twin; `{n}`: the number of the run. */
+  readonly path: string;
+  readonly body?: object;
+  readonly twin?: string;
+  /** The CPU time that it may take, in milliseconds, if it is another than usual. */
+  readonly mayTake?: number;
+}
+
+/** It goes on in parts: only how long each holds the thread is limited. A page may have 8 Mi characters. */
+export const inParts: number = Number.POSITIVE_INFINITY;
+
+const period = "from=2025-09-28&to=2026-11-01&limit=100";
+const long = "/conversations/conv_long/messages";
+
+const gets: readonly (readonly [who: string, what: string, path: string, mayTake?: number])[] = [
+  ["trf", "100 of 1,000 twins", "/twins?limit=100"],
+  ["trf", "the last 100 of 1,000 twins", "/twins?limit=100&page=10"],
+  ["trf", "1,000 models", "/v1/models"],
+  ["trf", "100 conversations", "/conversations?limit=100"],
+  ["rf", "the last 100 of 30,000 conversations", "/conversations?limit=100&page=300"],
+  ["rf", "the last 100 conversations of a person", "/conversations?endUser=cleo_0&limit=100&page=100"],
+  ["trf", "100 messages of 32,000 characters", `${long}?limit=100`, inParts],
+  ["trf", "the same, path=all, newest first", `${long}?limit=100&path=all&order=desc`, inParts],
+  ["trf", "100 of 2,000 messages, 1,000 branches", "/conversations/conv_forks/messages?limit=100&path=all"],
+  ["rf", "the last 100 of 50,000 messages", "/conversations/conv_deep_0/messages?limit=100&page=500"],
+  ["trf", "a reply of 32,000 characters", `${long}/msg_conv_long_1`],
+  ["trf", "its stream, replayed", `${long}/msg_conv_long_1/stream`],
+  ["trf", "it as a response", "/v1/responses/resp_conv_long_1"],
+  ["trf", "its events as a response", "/v1/responses/resp_conv_long_1?stream=true"],
+  ["trf", "the limit", "/usage"],
+  ["rf", "use by day, 400 days", `/usage/history?groupBy=day&${period}`],
+  ["rf", "use by twin, 300,000 sums", `/usage/history?groupBy=twin&${period}`],
+  ["rf", "use by end user, 300,000 sums", `/usage/history?groupBy=endUser&${period}`],
+  ["rf", "use by end user, the last page", `/usage/history?groupBy=endUser&${period}&page=753`],
+  [
+    "rf",
+    "use by end user, one day",
+    "/usage/history?groupBy=endUser&from=2026-11-01&to=2026-11-01&limit=100",
+  ],
+  ["rf", "100 of 75,000 rated replies", "/feedback?limit=100"],
+  ["rf", "the last 100 of them, of a twin", "/feedback?limit=100&page=750&twinId=echo&rating=down"],
+  ["rf", "100 of 75,000 unanswered questions", "/questions/unanswered?limit=100"],
+  ["rf", "the last 100 of them", "/questions/unanswered?limit=100&page=250"],
+  ["rf", "an export of 10,000 conversations", "/end-users/cleo_0/export", inParts],
+  ["rf", "an export of 50,000 messages", "/end-users/bob_0/export", inParts],
+  ["rf", "an export of 200 messages of 32,000 characters", "/end-users/ann/export", inParts],
+  ["j", "the owner's keys", "/auth/api-keys?limit=100"],
+];
+
+const fifty = Array.from({ length: 50 }, (_, n) => `twin-${n}`);
+const writes: readonly (readonly [who: string, method: string, what: string, path: string, body?: object])[] =
+  [
+    [
+      "tf",
+      "POST",
+      "a title of 200 characters",
+      "/conversations",
+      { twinId: "echo", title: costly.repeat(200) },
+    ],
+    ["f", "POST", "a client token for 50 twins", "/client-tokens", { endUser: "dora", twinIds: fifty }],
+    [
+      "f",
+      "PUT",
+      "a memory of 4,000 characters",
+      "/end-users/ann/memory/echo",
+      { content: costly.repeat(4_000) },
+    ],
+    [
+      "tf",
+      "PUT",
+      "a comment of 1,000 characters",
+      `${long}/msg_conv_long_1/feedback`,
+      { rating: "up", comment: costly.repeat(1_000) },
+    ],
+    ["tf", "POST", "/mcp: 1,000 twins", "/mcp", toolCall("list_twins", {})],
+    [
+      "tf",
+      "POST",
+      "/mcp: 32,000 characters",
+      "/mcp",
+      toolCall("ask_twin", { twin: "echo", question: costly.repeat(32_000) }),
+    ],
+  ];
+
+function toolCall(name: string, args: object) {
+  return { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } };
+}
+
+const cut = (text: string, length: number) => [...text.repeat(length)].slice(0, length).join("");
+const scripts = {
+  English: "topic 7 and words, ",
+  "one letter": "a",
+  Han: "中文字",
+  "rare Han": costly,
+  Kana: "かな",
+  Thai: "ภาษาไทย",
+  Khmer: "ភាសាខ្មែរ",
+  Myanmar: "မြန်မာ",
+};
+const said: readonly (readonly [what: string, twin: string, content: string, mayTake?: number])[] = [
+  ["32,000 characters, repeated", "echo", costly.repeat(32_000)],
+  ["16,000 words, repeated", "echo", cut("a ", 31_999)],
+  ...Object.entries(scripts).flatMap(([script, text]) => [
+    [`a question of 4,000 characters, ${script}`, "library", cut(text, 4_000)] as const,
+    // The time is linear in the length, of which 4,000 characters may take 50 ms.
+    [`a question of 32,000 characters, ${script}`, "library", cut(text, 31_999), 400] as const,
+  ]),
+];
+
+const spoken = [
+  ...Array.from({ length: 125 }, (_, n) => ({
+    role: n % 2 === 0 ? "user" : "assistant",
+    content: costly.repeat(8_000),
+  })),
+  { role: "user", content: "And now?" },
+];
+const tiny = Array.from({ length: 100_001 }, () => ({ role: "user", content: "a" }));
+const bodies: readonly (readonly [what: string, messages: readonly object[], stream: boolean])[] = [
+  ["4 MB of long messages", spoken, false],
+  ["4 MB of 100,000 messages", tiny, false],
+  ["131,072 characters, streamed", [{ role: "user", content: cut("字", 131_072) }], true],
+  ["65,536 words, streamed", [{ role: "user", content: cut("a ", 131_071) }], true],
+];
+
+/** All of them. Those that delete something are the last ones. */
+export const lines: readonly Line[] = [
+  ...gets.map(([who, what, path, mayTake]) => lineOf({ who, what, method: "GET", path }, mayTake)),
+  ...writes.map(([who, method, what, path, body]) =>
+    lineOf({ who, what, method, path, ...(body && { body }) }),
+  ),
+  ...said.flatMap(([what, twin, content, mayTake]) =>
+    ["", "/stream"]
+      .map((end) => {
+        const path = `/conversations/{id}/messages${end}`;
+        return lineOf(
+          { who: "tf", what: `${what}${end && ", streamed"}`, method: "POST", path, body: { content }, twin },
+          mayTake,
+        );
+      })
+      .slice(0, twin === "echo" ? 2 : 1),
+  ),
+  ...bodies.flatMap(([what, messages, stream]) => [
+    lineOf({
+      who: "tf",
+      what: `a completion: ${what}`,
+      method: "POST",
+      path: "/v1/chat/completions",
+      body: { model: "echo", messages, stream },
+    }),
+    lineOf({
+      who: "tf",
+      what: `a response: ${what}`,
+      method: "POST",
+      path: "/v1/responses",
+      body: { model: "echo", input: messages, stream },
+    }),
+  ]),
+  lineOf(
+    { who: "f", what: "deleting 50,000 messages", method: "DELETE", path: "/conversations/conv_deep_{n}" },
+    inParts,
+  ),
+  lineOf(
+    { who: "f", what: "erasing 10,000 conversations", method: "DELETE", path: "/end-users/cleo_{n}" },
+    inParts,
+  ),
+];
+
+function lineOf(line: Line, mayTake?: number): Line {
+  const path = /^\/(v1|mcp)/.test(line.path) ? line.path : `/api/v1${line.path}`;
+  return { ...line, path, ...(mayTake !== undefined && { mayTake }) };
+}
