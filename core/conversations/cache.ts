@@ -7,7 +7,7 @@
  */
 
 import { LRUCache } from "lru-cache";
-import { type MessageRecord, windowOf } from "../store/records.ts";
+import { historySeen, type MessageRecord } from "../store/records.ts";
 import type { ConversationEnd, Reach, Store } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 
@@ -88,7 +88,7 @@ export class ConversationCache {
     const isEnd = known?.lastMessageId === question.after;
     const before = question.after === null ? [] : isEnd ? known?.history : undefined;
     const end = { logLength: question.seq + 2, lastMessageId: reply.id };
-    this.#update(id, end, before && windowOf([...before, ...added]));
+    this.#update(id, end, before && historySeen([...before, ...added]));
   }
 
   /** The conversation was deleted, or another process has ended its reply. */

@@ -119,7 +119,7 @@ export class ReplyFeed {
   }
 
   /**
-   * Whether a client may go on from this offset. Beyond the text, it may where more may still arrive, because only saved text
+   * Whether a client may resume behind this offset, its `Last-Event-ID` or `?after=`. Beyond the text, it may where more may still arrive, because only saved text
    * can be seen, or where text that was sent was lost: the reply was interrupted, or another attempt went on before it.
    */
   reaches(offset: number): boolean {

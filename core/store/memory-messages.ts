@@ -12,7 +12,7 @@ import {
   type MessageEntry,
 } from "./memory-records.ts";
 import { lengthOf, type MessagePath, pathTo, placeOn, placesOf, rangesAt } from "./path.ts";
-import { mostCharactersRead, windowOf } from "./records.ts";
+import { historySeen, upTo } from "./records.ts";
 import type { Store } from "./store.ts";
 
 /** The store's methods that read messages. */
@@ -51,25 +51,9 @@ export function messageMethods(
         const { status } = before[index | 1]?.record ?? {}; // the reply has the odd place
         return status === "completed" || status === "cancelled";
       });
-      const seen = windowOf(answered.map(({ record }) => ({ role: record.role, content: record.content })));
-      const { length } = upTo([...seen].reverse(), mostCharactersRead);
-      return seen.slice(seen.length - length + (length % 2)); // no reply without its question
+      return historySeen(answered.map(({ record }) => ({ role: record.role, content: record.content })));
     },
   };
-}
-
-/** The first messages that have so many characters together; at least one. */
-function upTo<Message extends { readonly content: string }>(
-  messages: readonly Message[],
-  characters = Number.POSITIVE_INFINITY,
-): readonly Message[] {
-  if (messages.reduce((sum, { content }) => sum + content.length, 0) <= characters) return messages;
-  let left = characters;
-  const end = messages.findIndex(({ content }, index) => {
-    left -= Array.from(content).length;
-    return left < 0 && index > 0;
-  });
-  return end === -1 ? messages : messages.slice(0, end);
 }
 
 function messagesAt(

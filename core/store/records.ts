@@ -120,11 +120,34 @@ export function questionsSeen(answered: number): number {
 /** How many characters of messages are read at once: as a page, or for a model. */
 export const mostCharactersRead: number = 8 * 1024 * 1024;
 
-/** What a model sees of a history, oldest first. */
+/** The last questions of a history that a model sees, with what follows them. */
 export function windowOf<Message extends object>(history: readonly Message[]): readonly Message[] {
   const isQuestion = (message: Message) => "role" in message && message.role === "user";
   const questions = history.flatMap((message, index) => (isQuestion(message) ? index : []));
   return history.slice(questions[questions.length - questionsSeen(questions.length)] ?? 0);
+}
+
+/** What a model sees of a stored history, oldest first: no more than is read at once. */
+export function historySeen<Message extends { readonly content: string }>(
+  history: readonly Message[],
+): readonly Message[] {
+  const seen = windowOf(history);
+  const { length } = upTo([...seen].reverse(), mostCharactersRead);
+  return seen.slice(seen.length - length + (length % 2)); // no reply without its question
+}
+
+/** The first messages that have so many characters together; at least one. */
+export function upTo<Message extends { readonly content: string }>(
+  messages: readonly Message[],
+  characters = Number.POSITIVE_INFINITY,
+): readonly Message[] {
+  if (messages.reduce((sum, { content }) => sum + content.length, 0) <= characters) return messages;
+  let left = characters;
+  const end = messages.findIndex(({ content }, index) => {
+    left -= Array.from(content).length;
+    return left < 0 && index > 0;
+  });
+  return end === -1 ? messages : messages.slice(0, end);
 }
 
 /** Why a reply failed: the model's error, its time limit, or the end of the process that produced it. */

@@ -30,8 +30,8 @@ export interface Turn {
   readonly twin: Twin;
   /**
    * Earlier messages, oldest first: questions with their replies, without those whose reply failed or was cancelled before
-   * its first word. All while there are fewer than 50 questions, then 25 to 49 from a multiple of 25 on. A copy, which may
-   * be changed.
+   * its first word. All while there are fewer than 50 questions, then 25 to 49 from a multiple of 25 on, with 8 Mi characters
+   * at most (`historySeen` in `core/store/records.ts`). A copy, which may be changed.
    */
   readonly history: readonly HistoryMessage[];
   /** The user's message. */

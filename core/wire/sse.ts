@@ -12,7 +12,10 @@ import type { Clock } from "../base/clock.ts";
  */
 export const joinMs = 4;
 
-/** A client that takes nothing for this long is disconnected, in milliseconds. */
+/**
+ * A stalled reader, a client that takes nothing for this long, is disconnected, in milliseconds: of a stream by
+ * {@link EventSender}, of what is wholly written by the server's adapter.
+ */
 export const stallMs = 60_000;
 
 /** What is taken of an event stream at once. */
@@ -82,7 +85,8 @@ export const sharedTimer: JoinTimer = (callback) => {
 
 /**
  * Sends an event stream: every adapter writes the pieces that this returns, as it returns them. Here alone is decided what
- * is sent at once and what waits for more, when silence needs a comment, and when a client is cut that takes nothing.
+ * is sent at once and what waits for more, when silence needs a comment, and when a stalled reader of a stream that goes on
+ * is cut.
  */
 export class EventSender {
   readonly #events: EventStream;

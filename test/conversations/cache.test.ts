@@ -54,6 +54,17 @@ describe("conversations in memory", () => {
     assert.deepEqual(await ask(other, "next"), said(...names.slice(50)));
   });
 
+  test("a model is given 8 Mi characters at most, whether they are remembered or read", async () => {
+    await using chat = await openChat(inProcess);
+    const long = "x".repeat(3 * 1024 * 1024);
+    for (const question of ["one", "two", "three"]) await ask(chat, question, long);
+    const questionsIn = (history: readonly HistoryMessage[]) =>
+      history.flatMap(({ role, content }) => (role === "user" ? content : []));
+    assert.deepEqual(questionsIn(await ask(chat, "four")), ["two", "three"]);
+    await using other = await chat.another();
+    assert.deepEqual(questionsIn(await ask(other, "five")), ["two", "three", "four"]);
+  });
+
   test("a reply that was cancelled before its history was read removes nothing from the next one's", async () => {
     const memory = createMemoryStore();
     let hanging = false;
@@ -121,17 +132,21 @@ describe("conversations in memory", () => {
     const { store, calls } = countCalls(createMemoryStore());
     await using chat = await openChat(inProcess, { store });
     const { fixture, engine } = chat;
-    const long = "x".repeat(1_278_800); // 25 of these leave room for less than 30,000 of 32,000,000 code units
-    for (let sent = 0; sent < 25; sent++) await ask(chat, "?", long);
     const key = await fixture.key();
-    for (let opened = 0; opened < 10; opened++) {
-      const path = `/conversations/${await fixture.conversation(key, "scripted")}/messages`;
-      for (let sent = 0; sent < 25; sent++) {
-        const sending = fixture.call("POST", path, key, { content: "?" });
-        (await engine.next()).finish();
+    async function converse(content: string, times: number, id?: string): Promise<void> {
+      const path = `/conversations/${id ?? (await fixture.conversation(key, "scripted"))}/messages`;
+      for (let sent = 0; sent < times; sent++) {
+        const sending = fixture.call("POST", path, id === undefined ? key : chat.key, { content: "?" });
+        const run = await engine.next();
+        run.write(content);
+        run.finish();
         assert.equal((await sending).status, 200);
       }
     }
+    const long = "x".repeat(1_333_000); // 24 of these leave room for less than 8,000 of 32,000,000 code units
+    await converse(long, 6, chat.conversationId);
+    for (let opened = 0; opened < 3; opened++) await converse(long, 6);
+    for (let opened = 0; opened < 10; opened++) await converse("!", 25);
     const before = calls.get("getConversation") ?? 0;
     await ask(chat, "?");
     assert.equal(calls.get("getConversation"), before + 1, "the long conversation had to be read again");
