@@ -500,7 +500,7 @@ test("4,000 characters of any script are answered in 50 ms of the processor, wit
   ].map(([first = 0, count = 1]) =>
     Array.from({ length: 4_000 }, (_, at) => String.fromCodePoint(first + ((at * 7919) % count))).join(""),
   );
-  for (const content of [...texts, "topic 5 ".repeat(500)]) {
+  for (const content of [...texts, "topic 5 ".repeat(500), "zq, ".repeat(1_000)]) {
     const said = (role: "user" | "assistant") => ({ role, content });
     const history = [1, 2, 3, 4].flatMap(() => [said("user"), said("assistant")]);
     await askTwin(content, { twin, history, engine });
