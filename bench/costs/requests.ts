@@ -105,6 +105,7 @@ function toolCall(name: string, args: object) {
 const cut = (text: string, length: number) => [...text.repeat(length)].slice(0, length).join("");
 const scripts = {
   English: "topic 7 and words, ",
+  "short sentences": "zq, ",
   "one letter": "a",
   Han: "中文字",
   "rare Han": costly,
