@@ -141,6 +141,7 @@ export class Subscriber {
   async #takeMessage(message: MessageResource, seq: number, offset: number): Promise<void> {
     const { id, role, status, content } = message;
     this.#first ??= seq;
+    if (this.#running?.id !== id && this.#seemsEnded()) this.#running = undefined;
     const place = seq - this.#first;
     // A reply that ended while nobody looked on is told again, in its final form.
     if (place === this.#told.length - 1 && this.#running?.id === id && status !== "in_progress") {
@@ -163,8 +164,8 @@ export class Subscriber {
   async #requireEnd(message: MessageResource, text: string, offset: number): Promise<void> {
     if (offset !== message.content.length + 1) this.#world.violate("an end's id is not behind the text");
     const stored = this.#storedReply(message.id);
-    // Text that was sent but not yet saved may be lost with its process.
-    const mayDiffer = message.error?.code === "interrupted" || isLost(stored);
+    // Text that was sent but not yet saved may be lost with its process, or with its conversation.
+    const mayDiffer = message.error?.code === "interrupted" || isLost(stored) || stored?.deleted;
     if (!mayDiffer && message.content !== text) this.#world.violate(`${message.id} was told with other text`);
     await requireStored(this.#world, this.#setting.ledger, message);
   }
@@ -181,8 +182,10 @@ export class Subscriber {
   /** Where one character was told and then lost with its process, the id behind it is that of the end. */
   #seemsEnded(): boolean {
     const { id = "", text = "" } = this.#running ?? {};
-    const end = this.#storedReply(id)?.end;
-    return end?.leaseExpiredBefore !== undefined && text.length === (end.content ?? "").length + 1;
+    const stored = this.#storedReply(id);
+    const content = stored?.end?.content ?? stored?.text ?? "";
+    const mayBeLost = stored?.end?.leaseExpiredBefore !== undefined || (stored?.end && stored.attempt > 1);
+    return mayBeLost === true && text.length === content.length + 1;
   }
 
   /** Whoever looked on until all was quiet has been told of every message. */
