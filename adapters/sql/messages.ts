@@ -114,6 +114,7 @@ async function readRanges(
   if (characters === undefined) {
     return (await Promise.all(inOrder.map(([from, to]) => driver.all(all, [...params, from, to])))).flat();
   }
+  const { charactersAtOnce = characters } = driver;
   const rows: SqlRow[] = [];
   let left = characters;
   let atOnce = charactersAtOnce;
@@ -133,9 +134,6 @@ async function readRanges(
   }
   return rows;
 }
-
-/** How many characters one statement reads: up to 20 ms in SQLite, for which everything else waits. */
-const charactersAtOnce = 1024 * 1024;
 
 /** Selects the messages of a range in an order: all of them, or those that have up to `$5` characters, and the one `$6`. */
 interface RangeStatements {
