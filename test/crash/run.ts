@@ -13,35 +13,13 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { signToken } from "../../core/auth/jwt.ts";
 import { startToolServer, type ToolServer } from "../mcp-servers/tool-server.ts";
-import { begin, call, createModelServer, delta, endMarker, finish } from "../openai-models/model-server.ts";
 import { type ServerProcess, startServer } from "../server/process.ts";
-import { listen } from "../support/ports.ts";
-import { answerTo, callsOf, Journal, partsOf } from "./journal.ts";
+import { Journal } from "./journal.ts";
+import { startModel } from "./model.ts";
 
 const cycles = Number(process.env.CRASH_CYCLES ?? 50);
 const secret = "a secret for the crash test, 32 bytes long";
 const clients = 4;
-
-/**
- * A model that streams its answers slowly enough to be caught in the middle. If it has a tool, it writes a part of the answer
- * before each call and after the last one.
- */
-async function startModel() {
-  const server = createModelServer("slow", async ({ question, partial, tool, results }, response) => {
-    begin(response);
-    const parts = tool === undefined ? [answerTo(question)] : partsOf(question);
-    const calls = tool === undefined ? [] : callsOf(question);
-    for (const word of parts[results]?.slice(partial.length).match(/\S* /g) ?? []) {
-      response.write(delta(word));
-      await pause(Math.random() * 15);
-      if (response.destroyed) return;
-    }
-    const number = calls[results];
-    if (number !== undefined) response.write(call(`call-${number}`, tool ?? "", { number }));
-    response.end(finish("stop") + endMarker);
-  });
-  return { port: await listen(server), server };
-}
 
 /** How often the tool ran, by its input. */
 const runs = new Map<number, number>();
