@@ -10,8 +10,9 @@ import { openBreakingProxy } from "../client/breaking-proxy.ts";
 import { openCutOff } from "../replies/cut-off.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
-import { inShort, readConversation } from "../support/event-reader.ts";
+import { type ConversationReader, inShort, readConversation } from "../support/event-reader.ts";
 import { assertRefusedField, dataOf, inProcess, overSocket } from "../support/harness.ts";
+import { places } from "./places.ts";
 
 const follow = async (chat: Chat, after?: string, key = chat.key) => {
   const query = after === undefined ? "" : `?after=${after}`;
@@ -38,26 +39,38 @@ const whole = [
   "3.6 complete completed Fine.",
 ];
 
-for (const [name, transport] of Object.entries({ inProcess, overSocket })) {
-  describe(`a conversation's stream (${name})`, () => {
+/**
+ * Sends a message, and plays its reply once `stream` was told that it begins: what ends before it was seen is told as a whole.
+ * Returns what was told up to the reply's end.
+ */
+async function talkBefore(stream: ConversationReader, chat: Chat, question: string, reply: string) {
+  const { stream: own, run } = await chat.begin(question);
+  const events = [await stream.next(), await stream.next()];
+  run.write(reply);
+  run.finish();
+  events.push(...(await stream.until("complete")));
+  await own.rest();
+  return events;
+}
+
+for (const { name, skip, open } of places) {
+  describe(`a conversation's stream (${name})`, { skip }, () => {
     test("tells all that happens, in order, with ids of message and offset", async () => {
-      await using chat = await openChat(transport);
-      const stream = await follow(chat);
+      await using place = await open();
+      const stream = await follow(place.follower);
       assert.deepEqual(inShort([await stream.next()]), ["- conversation null"]);
-      await talk(chat, "Hello?", "Hi!");
-      const first = await stream.until("complete");
-      await talk(chat, "And?", "Fine.");
-      const events = [...first, ...(await stream.until("complete"))];
+      const first = await talkBefore(stream, place.sender, "Hello?", "Hi!");
+      const events = [...first, ...(await talkBefore(stream, place.sender, "And?", "Fine."))];
       assert.deepEqual(inShort(events), ["0.6 message completed Hello?", ...whole]);
       await stream.leave();
     });
 
     test("begins with what runs: the reply as it began, and all of its text", async () => {
-      await using chat = await openChat(transport);
-      const { run, stream } = await chat.begin();
+      await using place = await open();
+      const { run, stream } = await place.sender.begin();
       run.write("So far");
       await stream.next();
-      const late = await follow(chat);
+      const late = await follow(place.follower);
       const begun = [await late.next(), await late.next(), await late.next()];
       assert.deepEqual(inShort(begun), [
         "0.6 conversation null",
@@ -75,9 +88,10 @@ for (const [name, transport] of Object.entries({ inProcess, overSocket })) {
     });
 
     test("goes on behind any event, at any time: each of the others comes once", async () => {
-      await using chat = await openChat(transport);
-      await talk(chat, "Hello?", "Hi!");
-      const { run } = await chat.begin("And?");
+      await using place = await open();
+      const { sender, follower } = place;
+      await talk(sender, "Hello?", "Hi!");
+      const { run } = await sender.begin("And?");
       run.write("Fine.");
       await settle();
       const expected: Readonly<Record<string, readonly string[]>> = {
@@ -90,78 +104,91 @@ for (const [name, transport] of Object.entries({ inProcess, overSocket })) {
         "3.2": ["3.5 delta ne.", ...whole.slice(6)],
         "3.5": whole.slice(6),
       };
-      const streams = await Promise.all(
-        Object.keys(expected).map(async (after) => [after, await follow(chat, after)] as const),
+      const begun = await Promise.all(
+        Object.keys(expected).map(async (after) => {
+          const stream = await follow(follower, after);
+          const events = [await stream.next()];
+          const seesReply = after.startsWith("3");
+          while (!seesReply && events.at(-1)?.id !== "3.0") events.push(await stream.next());
+          return { after, stream, events };
+        }),
       );
       run.finish();
-      for (const [after, stream] of streams) {
-        const [first, ...rest] = await stream.until(after === "1.3" ? "complete" : "complete");
+      for (const { after, stream, events } of begun) {
+        const [first, ...rest] = [...events, ...(await stream.until("complete"))];
         assert.deepEqual(inShort(first ? [first] : []), [`${after} conversation null`]);
         assert.deepEqual(inShort(rest), expected[after], after);
         await stream.leave();
       }
-      const ended = await follow(chat, "3.2");
+      const ended = await follow(follower, "3.2");
       const events = [await ended.next(), await ended.next()];
       assert.deepEqual(inShort(events), ["3.2 conversation null", "3.6 message completed Fine."]);
       await ended.leave();
     });
 
     test("goes on behind a message; a running reply's text comes from its beginning", async () => {
-      await using chat = await openChat(transport);
-      const first = await talk(chat, "Hello?", "Hi!");
-      const { run, messageId } = await chat.begin("And?");
+      await using place = await open();
+      const { sender, follower } = place;
+      const first = await talk(sender, "Hello?", "Hi!");
+      const { run, messageId } = await sender.begin("And?");
       run.write("Fine.");
-      const behind = await follow(chat, first);
-      const within = await follow(chat, messageId);
+      const behind = await follow(follower, first);
+      const within = await follow(follower, messageId);
+      const begun = [await behind.next(), await behind.next(), await behind.next()];
       run.finish();
-      assert.deepEqual(inShort(await behind.until("complete")), ["1.4 conversation null", ...whole.slice(3)]);
+      const events = [...begun, ...(await behind.until("complete"))];
+      assert.deepEqual(inShort(events), ["1.4 conversation null", ...whole.slice(3)]);
       assert.deepEqual(inShort(await within.until("complete")), ["3.0 conversation null", ...whole.slice(5)]);
       await behind.leave();
       await within.leave();
+    });
+
+    test("tells of another title, and ends after its deletion", async () => {
+      await using place = await open();
+      const { sender, follower } = place;
+      await talk(sender, "Hello?", "Hi!");
+      const stream = await follow(follower);
+      await stream.next();
+      const path = `/conversations/${sender.conversationId}`;
+      await sender.fixture.call("PATCH", path, sender.key, { title: "Ada" });
+      assert.deepEqual(inShort([await stream.next()]), ["1.4 conversation Ada"]);
+      await sender.remove();
+      assert.deepEqual(inShort(await stream.rest()), ["1.4 deleted"]);
+      assert.equal((await follower.get("/stream")).status, 404);
+    });
+
+    test("tells of a reply that failed, and goes on", async () => {
+      await using place = await open();
+      const stream = await follow(place.follower);
+      const { run } = await place.sender.begin();
+      const begun = [await stream.next(), await stream.next(), await stream.next()];
+      assert.deepEqual(inShort(begun.slice(1)), ["0.6 message completed Hello?", whole[0]]);
+      run.write("So");
+      run.fail(new Error("secret"));
+      const events = await stream.until("error");
+      assert.deepEqual(inShort(events.slice(-1)), ["1.3 error failed So"]);
+      const next = await talkBefore(stream, place.sender, "And?", "Fine.");
+      assert.deepEqual(inShort(next), whole.slice(3));
+      await stream.leave();
+    });
+
+    test("ends after an erasure while a reply runs", async () => {
+      await using place = await open();
+      const { sender, follower } = place;
+      const body = { twinId: "scripted", endUser: "zoe" };
+      const made = await sender.fixture.call("POST", "/conversations", sender.key, body);
+      const path = `/conversations/${(await dataOf<{ id: string }>(made)).id}`;
+      const stream = readConversation(await follower.fixture.call("GET", `${path}/stream`, follower.key));
+      const sent = sender.fixture.call("POST", `${path}/messages`, sender.key, { content: "Hello?" });
+      await sender.engine.next();
+      await sender.fixture.call("DELETE", "/end-users/zoe", sender.key);
+      assert.equal((await stream.rest()).at(-1)?.data.type, "deleted");
+      await sent;
     });
   });
 }
 
 describe("a conversation's stream", () => {
-  test("tells of another title, and ends after its deletion", async () => {
-    await using chat = await openChat(inProcess);
-    await talk(chat, "Hello?", "Hi!");
-    const stream = await follow(chat);
-    await stream.next();
-    await chat.fixture.call("PATCH", `/conversations/${chat.conversationId}`, chat.key, { title: "Ada" });
-    assert.deepEqual(inShort([await stream.next()]), ["1.4 conversation Ada"]);
-    await chat.remove();
-    assert.deepEqual(inShort(await stream.rest()), ["1.4 deleted"]);
-    assert.equal((await chat.get("/stream")).status, 404);
-  });
-
-  test("ends after an erasure while a reply runs", async () => {
-    await using chat = await openChat(inProcess);
-    const { data } = (await (
-      await chat.fixture.call("POST", "/conversations", chat.key, { twinId: "scripted", endUser: "zoe" })
-    ).json()) as { data: { id: string } };
-    const path = `/conversations/${data.id}`;
-    const stream = readConversation(await chat.fixture.call("GET", `${path}/stream`, chat.key));
-    const sent = chat.fixture.call("POST", `${path}/messages`, chat.key, { content: "Hello?" });
-    await chat.engine.next();
-    await chat.fixture.call("DELETE", "/end-users/zoe", chat.key);
-    assert.equal((await stream.rest()).at(-1)?.data.type, "deleted");
-    await sent;
-  });
-
-  test("tells of a reply that failed, and goes on", async () => {
-    await using chat = await openChat(inProcess);
-    const stream = await follow(chat);
-    const { run } = await chat.begin();
-    run.write("So");
-    run.fail(new Error("secret"));
-    const events = await stream.until("error");
-    assert.deepEqual(inShort(events.slice(-1)), ["1.3 error failed So"]);
-    await talk(chat, "And?", "Fine.");
-    assert.deepEqual(inShort(await stream.until("complete")), whole.slice(3));
-    await stream.leave();
-  });
-
   for (const after of [
     "",
     "4.0",
