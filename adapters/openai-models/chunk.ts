@@ -98,13 +98,10 @@ export function textOf(content: unknown): string {
 /** The members of a choice that have a value but no text that belongs to a reply, such as `reasoning`, for the log. */
 export function otherMembersOf({ delta, message }: JsonObject): string[] {
   const members = { ...(isJsonObject(message) && message), ...(isJsonObject(delta) && delta) };
-  return Object.entries(members)
-    .filter(([name, value]) => name !== "role" && /^[a-z_]{1,64}$/i.test(name) && !isBlank(value))
-    .map(([name]) => name);
-}
-
-function isBlank(value: unknown): boolean {
-  return value === null || value === "" || (Array.isArray(value) && value.length === 0);
+  return Object.entries(members).flatMap(([name, value]) => {
+    const isBlank = value === null || value === "" || (Array.isArray(value) && value.length === 0);
+    return name !== "role" && /^[a-z_]{1,64}$/i.test(name) && !isBlank ? name : [];
+  });
 }
 
 /** What a finish reason means. `broken off`: some servers end a reply with one instead of reporting an error. */

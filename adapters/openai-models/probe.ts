@@ -41,7 +41,9 @@ export async function probeModel(options: ProbeOptions): Promise<string | undefi
 function problemOf(model: string | undefined, list: unknown): string | undefined {
   const data = isJsonObject(list) ? list.data : undefined;
   if (!isJsonObject(list) || !Array.isArray(data)) return "it does not answer GET /models with a list";
-  const names = data.map((item: unknown) => (isJsonObject(item) ? item.id : undefined)).filter(isName);
+  const names = data
+    .map((item: unknown) => (isJsonObject(item) ? item.id : undefined))
+    .filter((name): name is string => typeof name === "string" && /^[\x21-\x7e]{1,200}$/.test(name));
   if (model === undefined) {
     return names.length === 1 ? undefined : `twins must name a model of their own; it has ${shown(names)}`;
   }
@@ -49,10 +51,6 @@ function problemOf(model: string | undefined, list: unknown): string | undefined
   const listed = [model, `${model}:latest`, `models/${model}`];
   if (list.has_more === true || names.some((name) => listed.includes(name))) return undefined;
   return `it does not have the model; it has ${shown(names)}`;
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === "string" && /^[\x21-\x7e]{1,200}$/.test(value);
 }
 
 /** The most names that a line can take. */

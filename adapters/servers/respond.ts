@@ -7,7 +7,7 @@
 import { maxBodyBytes } from "../../core/http/body.ts";
 import type { Service } from "../../core/service.ts";
 import { ApiError } from "../../core/wire/errors.ts";
-import { type Answer, toResponse } from "../../core/wire/request.ts";
+import { toResponse } from "../../core/wire/request.ts";
 import { type EventPiece, type EventStream, sharedTimer } from "../../core/wire/sse.ts";
 import {
   bodyFieldsError,
@@ -39,14 +39,13 @@ export async function respond(
   const answer = error ? service.refuse(error) : await service.answer(request);
   const leavesBody = drainsBodies && request.body && (!request.bodyUsed || answer.status === 413);
   if (leavesBody || isClosing()) answer.headers.Connection = "close";
-  return toResponse({ ...answer, body: withEnd(answer.body, () => answered(request)) }, sharedTimer);
-}
-
-/** The same body, which calls back once nothing more of it is to come. */
-function withEnd(body: Answer["body"], callback: () => void): Answer["body"] {
-  if (body !== null && typeof body !== "string") return new WatchedStream(body, callback);
-  callback();
-  return body;
+  // It is answered once nothing more of the body is to come.
+  if (answer.body !== null && typeof answer.body !== "string") {
+    const body = new WatchedStream(answer.body, () => answered(request));
+    return toResponse({ ...answer, body }, sharedTimer);
+  }
+  answered(request);
+  return toResponse(answer, sharedTimer);
 }
 
 /** An event stream with a callback for its end, or for when its reader has left. */

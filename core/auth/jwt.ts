@@ -209,19 +209,17 @@ const notSignedForUs = "The token is not valid: it must be a JWT signed with a k
 function readHint(token: string, algorithms: readonly string[]): KeyHint {
   if (token.length > maxTokenBytes) throw invalidToken(`The token is longer than ${maxTokenBytes} bytes.`);
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) throw invalidToken("The token is not a signed JWT.");
-  const { alg, kid, crit } = readHeader(token);
+  let header: ReturnType<typeof decodeProtectedHeader>;
+  try {
+    header = decodeProtectedHeader(token);
+  } catch {
+    throw invalidToken("The token is not a signed JWT.");
+  }
+  const { alg, kid, crit } = header;
   // Extensions that must be understood, and none is.
   if (crit !== undefined) throw invalidToken('The token has a "crit" header, which is not accepted here.');
   if (!isString(alg) || !algorithms.includes(alg)) throw invalidToken(notSignedForUs, "signature");
   return { alg, ...(isString(kid) && { kid }) };
-}
-
-function readHeader(token: string): ReturnType<typeof decodeProtectedHeader> {
-  try {
-    return decodeProtectedHeader(token);
-  } catch {
-    throw invalidToken("The token is not a signed JWT.");
-  }
 }
 
 // The signature is checked before the claims, so only the holder of a genuine token learns what is wrong with it.

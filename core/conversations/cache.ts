@@ -34,7 +34,12 @@ interface Entry extends ConversationEnd {
 /** Answers from the cache if it can, or else asks the store. Errors of the store are passed on. */
 export class ConversationCache {
   readonly #store: Pick<Store, "getConversation" | "readHistory">;
-  readonly #entries = new LRUCache<string, Entry>({ maxSize: maxRemembered, sizeCalculation: sizeOf });
+  readonly #entries = new LRUCache<string, Entry>({
+    maxSize: maxRemembered,
+    // A message takes 56 bytes besides its text on Node: more than the text, if that is short.
+    sizeCalculation: ({ history = [] }) =>
+      history.reduce((size, { content }) => size + content.length + 56, entrySize),
+  });
 
   constructor(store: Pick<Store, "getConversation" | "readHistory">) {
     this.#store = store;
@@ -118,9 +123,4 @@ function copyWithWords(history: readonly HistoryMessage[]): HistoryMessage[] {
     return reply?.content.trim() !== "";
   };
   return history.filter(hasWords).map(({ role, content }) => ({ role, content }));
-}
-
-/** A message takes 56 bytes besides its text on Node: more than the text, if that is short. */
-function sizeOf({ history = [] }: Entry): number {
-  return history.reduce((size, { content }) => size + content.length + 56, entrySize);
 }

@@ -48,18 +48,15 @@ export function envelope({ data, json = JSON.stringify(data), pagination }: Resu
 }
 
 /** An error as an answer. */
-export function errorAnswer(error: ApiError, requestId: string, errorBody = ownErrorBody): Answer {
-  const { status, headers } = error;
-  return {
-    status,
-    headers: { "Content-Type": jsonType, ...headers },
-    body: errorBody(error, requestId),
-  };
-}
-
-/** The body of an error outside of extensions: an `ErrorObject` as `error`. */
-function ownErrorBody({ code, message, details }: ApiError, requestId: string): string {
-  return JSON.stringify({ error: { code, message, details, requestId } });
+export function errorAnswer(
+  error: ApiError,
+  requestId: string,
+  errorBody?: (error: ApiError, requestId: string) => string,
+): Answer {
+  const { status, headers, code, message, details } = error;
+  const body =
+    errorBody?.(error, requestId) ?? JSON.stringify({ error: { code, message, details, requestId } });
+  return { status, headers: { "Content-Type": jsonType, ...headers }, body };
 }
 
 /** Whatever was thrown, as the error that the client gets. */

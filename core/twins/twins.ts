@@ -124,7 +124,12 @@ const rules: RulesFor<Twin> = {
   temperature: orNull(temperatureRule),
   access: orNull({ expected: "a list of owners", accepts: areStrings }),
   instructions: textRule,
-  documents: { expected: "a list of documents, each with a path and a text", accepts: areDocuments },
+  documents: {
+    expected: "a list of documents, each with a path and a text",
+    accepts: (value) =>
+      Array.isArray(value) &&
+      value.every((item: unknown) => isJsonObject(item) && isString(item.path) && isString(item.text)),
+  },
   language: orNull(languageRule),
   knowledge: orNull(knowledgeRule),
   tools: { expected: "a list of tools' names", accepts: areStrings },
@@ -201,11 +206,6 @@ export function listTwins(twins: readonly Twin[]): TwinSource {
       return twin && mayUse(owner, twin) ? twin : undefined;
     },
   };
-}
-
-function areDocuments(value: unknown): boolean {
-  const isDocument = (item: unknown) => isJsonObject(item) && isString(item.path) && isString(item.text);
-  return Array.isArray(value) && value.every(isDocument);
 }
 
 function areStrings(value: unknown): boolean {

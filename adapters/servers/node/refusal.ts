@@ -48,15 +48,10 @@ export function refuseBytes(service: Service, { error, method }: Refusal, socket
 
 /** Why Node's parser stopped. */
 export function refusalOf(error: ParserError): Refusal {
-  const begun = beginning(error);
+  // The beginning of the request that is refused, as far as it came in one packet.
+  const read = error.rawPacket?.toString("latin1", 0, error.bytesParsed) ?? "";
+  const begun = read.split("\r\n\r\n").at(-1) ?? "";
   return { error: toApiError(error, begun), method: /^[A-Z]+(?= )/.exec(begun)?.[0] ?? "" };
-}
-
-/** The beginning of the request that is refused, as far as it came in one packet. */
-function beginning({ rawPacket, bytesParsed }: ParserError): string {
-  const read = rawPacket?.toString("latin1", 0, bytesParsed) ?? "";
-  const before = read.lastIndexOf("\r\n\r\n");
-  return before < 0 ? read : read.slice(before + "\r\n\r\n".length);
 }
 
 function toApiError({ code }: ParserError, begun: string): ApiError {

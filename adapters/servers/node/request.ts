@@ -176,7 +176,14 @@ class NodeHead implements RequestHeaders {
 
   constructor(message: IncomingMessage) {
     this.#message = message;
-    const lines = linesOf(message);
+    // Hosts that simulate a request, such as `serverless-http`, may only provide the fields as an object.
+    const { rawHeaders = [] }: Partial<IncomingMessage> = message;
+    const lines =
+      rawHeaders.length > 0
+        ? rawHeaders
+        : Object.entries(message.headers).flatMap(([name, values = []]) =>
+            [values].flat().flatMap((value) => [name, value]),
+          );
     for (let index = 0; index < lines.length; index += 2) this.#add(lines[index], lines[index + 1]);
   }
 
@@ -217,18 +224,6 @@ class NodeHead implements RequestHeaders {
     }
     return bodyFieldsError({ get: (name) => this.#sent.get(name) ?? null });
   }
-}
-
-/**
- * The fields as they arrived, names and values in turn. Hosts that simulate a request, such as `serverless-http`, may
- * only provide them as an object.
- */
-function linesOf(message: IncomingMessage): readonly string[] {
-  const { rawHeaders = [] }: Partial<IncomingMessage> = message;
-  if (rawHeaders.length > 0) return rawHeaders;
-  return Object.entries(message.headers).flatMap(([name, values = []]) =>
-    [values].flat().flatMap((value) => [name, value]),
-  );
 }
 
 function invalid(message: string): ApiError {
