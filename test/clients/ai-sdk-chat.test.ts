@@ -1,0 +1,303 @@
+/**
+ * The AI SDK's own `AbstractChat`, which `useChat` is made of, with the client as its transport: the cases of the SDK's tests
+ * of chats that a transport has a part in, played by the service.
+ */
+
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+import type * as Package from "ai";
+import { createChatTransport, toUIMessages } from "../../client/ai-sdk.ts";
+import { TwinClient } from "../../client/mod.ts";
+import { openBreakingProxy } from "../client/breaking-proxy.ts";
+import { type Chat, openChat } from "../support/chat.ts";
+import { overSocket } from "../support/harness.ts";
+import type { Run } from "../support/scripted-engine.ts";
+import { skip } from "./packages.ts";
+
+type Message = Package.UIMessage;
+
+/** What a page would show, and a way to wait for it. */
+class Shown implements Package.ChatState<Message> {
+  messages: Message[];
+  error: Error | undefined;
+  #status: Package.ChatStatus = "ready";
+  readonly #waiting = new Set<() => void>();
+
+  constructor(messages: Message[]) {
+    this.messages = messages;
+  }
+
+  get status(): Package.ChatStatus {
+    return this.#status;
+  }
+  set status(status: Package.ChatStatus) {
+    this.#status = status;
+    this.#changed();
+  }
+
+  readonly snapshot = <Value>(value: Value): Value => structuredClone(value);
+  readonly pushMessage = (message: Message): void => this.#show([...this.messages, message]);
+  readonly popMessage = (): void => this.#show(this.messages.slice(0, -1));
+  readonly replaceMessage = (index: number, message: Message): void =>
+    this.#show(this.messages.with(index, structuredClone(message)));
+
+  /** Resolves once the page shows these words, message by message. */
+  shows(...words: string[]): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (wordsOf(this.messages).join("|") !== words.join("|")) return;
+        this.#waiting.delete(look);
+        resolve();
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  #show(messages: Message[]): void {
+    this.messages = messages;
+    this.#changed();
+  }
+
+  #changed(): void {
+    for (const look of [...this.#waiting]) look();
+  }
+}
+
+function wordsOf(messages: readonly Message[]): string[] {
+  return messages.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
+}
+
+describe("a chat of the AI SDK", { skip, timeout: 60_000 }, () => {
+  let ai: typeof Package;
+  before(async () => {
+    ai = await import("ai");
+  });
+
+  /** A chat in a page, with these messages, and how its replies ended. */
+  function openPage({ fixture, key, conversationId }: Chat, messages: Message[] = [], url = fixture.url) {
+    class Page extends ai.AbstractChat<Message> {}
+    const state = new Shown(messages);
+    const client = new TwinClient({ baseUrl: url, apiKey: key });
+    const ends: { isAbort: boolean; isDisconnect: boolean; isError: boolean }[] = [];
+    const page = new Page({
+      id: conversationId,
+      state,
+      transport: createChatTransport(client, { twinId: "scripted" }),
+      onFinish: ({ isAbort, isDisconnect, isError }) => void ends.push({ isAbort, isDisconnect, isError }),
+    });
+    /** The messages that a reload shows. */
+    async function reloaded(): Promise<Message[]> {
+      return toUIMessages((await client.messages.list(conversationId)).data);
+    }
+    return { page, state, ends, client, reloaded };
+  }
+
+  type Page = ReturnType<typeof openPage>;
+
+  /** Asks, and has it answered. */
+  async function ask({ page }: Page, chat: Chat, question: string, says: string, messageId?: string) {
+    const asked = page.sendMessage({ text: question, ...(messageId !== undefined && { messageId }) });
+    await answer(await chat.engine.next(), says, asked);
+  }
+
+  async function answer(run: Run, says: string, asked: Promise<void>) {
+    run.write(says);
+    run.finish();
+    await asked;
+  }
+
+  /** Requires that a reload shows what the page shows. */
+  async function assertKept({ state, reloaded }: Page, ...words: string[]) {
+    assert.deepEqual(wordsOf(state.messages), words);
+    const kept = await reloaded();
+    assert.deepEqual(wordsOf(kept), words);
+    const replies = (messages: Message[]) =>
+      messages.flatMap(({ id, role }) => (role === "assistant" ? id : []));
+    assert.deepEqual(replies(state.messages), replies(kept));
+  }
+
+  test("shows a reply as it is written, and finishes with it", async () => {
+    await using chat = await openChat(overSocket);
+    const opened = openPage(chat);
+    const asked = opened.page.sendMessage({ text: "Hello?" });
+    const run = await chat.engine.next();
+    run.write("Hello,");
+    await opened.state.shows("Hello?", "Hello,");
+    assert.equal(opened.page.status, "streaming");
+    await answer(run, " world.", asked);
+    assert.equal(opened.page.status, "ready");
+    assert.deepEqual(opened.ends, [{ isAbort: false, isDisconnect: false, isError: false }]);
+    await assertKept(opened, "Hello?", "Hello, world.");
+  });
+
+  test("regenerates the last reply: what stands before it stays, and nothing is asked twice", async () => {
+    await using chat = await openChat(overSocket);
+    const opened = openPage(chat);
+    await ask(opened, chat, "One?", "One.");
+    await ask(opened, chat, "Two?", "Two.");
+    const regenerated = opened.page.regenerate();
+    const run = await chat.engine.next();
+    assert.deepEqual(
+      run.turn.history.map(({ content }) => content),
+      ["One?", "One."],
+    );
+    await answer(run, "Two!", regenerated);
+    await assertKept(opened, "One?", "One.", "Two?", "Two!");
+  });
+
+  test("regenerates an earlier reply, from which it goes on", async () => {
+    await using chat = await openChat(overSocket);
+    const opened = openPage(chat);
+    await ask(opened, chat, "One?", "One.");
+    await ask(opened, chat, "Two?", "Two.");
+    const messageId = opened.page.messages[1]?.id ?? "";
+    const regenerated = opened.page.regenerate({ messageId });
+    await answer(await chat.engine.next(), "One!", regenerated);
+    await ask(opened, chat, "Three?", "Three.");
+    await assertKept(opened, "One?", "One!", "Three?", "Three.");
+  });
+
+  test("replaces a message that is edited, in the page that sent it and after a reload", async () => {
+    await using chat = await openChat(overSocket);
+    const opened = openPage(chat);
+    await ask(opened, chat, "One?", "One.");
+    await ask(opened, chat, "Two?", "Two.");
+    await ask(opened, chat, "Three?", "Three.", opened.page.messages[2]?.id);
+    await assertKept(opened, "One?", "One.", "Three?", "Three.");
+    const again = openPage(chat, await opened.reloaded());
+    await ask(again, chat, "Four?", "Four.", again.page.messages[0]?.id);
+    await assertKept(again, "Four?", "Four.");
+  });
+
+  test("shows the whole reply, once, though the connection breaks in the middle of it", async () => {
+    await using chat = await openChat(overSocket);
+    const faults = [{ after: ['"type":"delta"'], plus: 40, how: "reset" }] as const;
+    await using proxy = await openBreakingProxy(chat.fixture.url, faults);
+    const opened = openPage(chat, [], proxy.url);
+    const asked = opened.page.sendMessage({ text: "Hello?" });
+    const run = await chat.engine.next();
+    run.write("Hello,");
+    await opened.state.shows("Hello?", "Hello,");
+    await answer(run, " world.", asked);
+    assert.equal(proxy.faults.length, 0);
+    assert.deepEqual(opened.ends, [{ isAbort: false, isDisconnect: false, isError: false }]);
+    await assertKept(opened, "Hello?", "Hello, world.");
+  });
+
+  test("stopped, ends its reply for everybody, which keeps its text so far", async () => {
+    await using chat = await openChat(overSocket);
+    const opened = openPage(chat);
+    const asked = opened.page.sendMessage({ text: "Hello?" });
+    const run = await chat.engine.next();
+    run.write("Hello");
+    await opened.state.shows("Hello?", "Hello");
+    await opened.page.stop();
+    await run.aborted;
+    run.finish();
+    await asked;
+    assert.equal(opened.page.status, "ready");
+    await chat.clock.advance(1000);
+    await assertKept(opened, "Hello?", "Hello");
+    await ask(opened, chat, "And?", "Fine.");
+    await assertKept(opened, "Hello?", "Hello", "And?", "Fine.");
+  });
+
+  test("stopped before its message is sent, sends nothing", async () => {
+    await using chat = await openChat(overSocket);
+    const opened = openPage(chat);
+    const asked = opened.page.sendMessage({ text: "Hello?" });
+    await opened.page.stop();
+    await asked;
+    assert.equal(opened.page.status, "ready");
+    assert.deepEqual(await opened.reloaded(), []);
+    assert.equal(chat.engine.asked, 0);
+  });
+
+  test("resumes a reply: the one before it is not part of it", async () => {
+    await using chat = await openChat(overSocket);
+    const first = openPage(chat);
+    await ask(first, chat, "One?", "One.");
+    const { run } = await chat.begin("Two?");
+    const opened = openPage(chat, await first.reloaded());
+    const resumed = opened.page.resumeStream();
+    run.write("Tw");
+    await opened.state.shows("One?", "One.", "Two?", "Tw");
+    await answer(run, "o.", resumed);
+    await assertKept(opened, "One?", "One.", "Two?", "Two.");
+  });
+
+  test("resumes nothing where no reply runs", async () => {
+    await using chat = await openChat(overSocket);
+    const first = openPage(chat);
+    await ask(first, chat, "One?", "One.");
+    const opened = openPage(chat, await first.reloaded());
+    await opened.page.resumeStream();
+    assert.equal(opened.page.status, "ready");
+    await assertKept(opened, "One?", "One.");
+  });
+
+  test("shows nothing more of a resumed reply that is stopped, which ends for everybody", async () => {
+    await using chat = await openChat(overSocket);
+    const { run, messageId } = await chat.begin();
+    run.write("before");
+    const opened = openPage(chat, await openPage(chat).reloaded());
+    const resumed = opened.page.resumeStream();
+    await opened.state.shows("Hello?", "before");
+    await opened.page.stop();
+    run.write(" after");
+    await run.aborted;
+    run.finish();
+    await resumed;
+    assert.equal(opened.page.status, "ready");
+    assert.equal(wordsOf(opened.page.messages).at(-1), "before");
+    await chat.clock.advance(1000);
+    assert.equal((await chat.message(messageId)).status, "cancelled");
+  });
+
+  test("resumed twice at once, shows the reply once", async () => {
+    await using chat = await openChat(overSocket);
+    const { run } = await chat.begin();
+    run.write("Hel");
+    const opened = openPage(chat, await openPage(chat).reloaded());
+    const resumed = [opened.page.resumeStream(), opened.page.resumeStream()];
+    await opened.state.shows("Hello?", "Hel");
+    run.write("lo");
+    run.finish();
+    await Promise.all(resumed);
+    await assertKept(opened, "Hello?", "Hello");
+  });
+
+  test("asked something while a resumed reply runs, has both answered, each once", async () => {
+    await using chat = await openChat(overSocket);
+    const { run } = await chat.begin();
+    run.write("Hel");
+    const opened = openPage(chat, await openPage(chat).reloaded());
+    const resumed = opened.page.resumeStream();
+    await opened.state.shows("Hello?", "Hel");
+    const asked = opened.page.sendMessage({ text: "And?" });
+    run.write("lo");
+    run.finish();
+    await resumed;
+    await answer(await chat.engine.next(), "Fine.", asked);
+    assert.equal(opened.page.status, "ready");
+    assert.deepEqual(wordsOf(await opened.reloaded()), ["Hello?", "Hello", "And?", "Fine."]);
+  });
+
+  test("shows why a reply failed, and goes on with the next message, in the person's words", async () => {
+    await using chat = await openChat(overSocket);
+    const opened = openPage(chat);
+    const asked = opened.page.sendMessage({ text: "Hello?" });
+    const run = await chat.engine.next();
+    run.write("Hel");
+    await opened.state.shows("Hello?", "Hel");
+    run.fail(new Error("secret"));
+    await asked;
+    assert.equal(opened.page.status, "error");
+    assert.doesNotMatch(String(opened.page.error), /secret/);
+    opened.page.clearError();
+    assert.equal(opened.page.status, "ready");
+    await ask(opened, chat, "And?", "Fine.");
+    await assertKept(opened, "Hello?", "Hel", "And?", "Fine.");
+  });
+});
