@@ -33,8 +33,8 @@ const help = `Usage: node --import tsx bench/costs.ts [sqlite | postgres [words]
 
 Sends the largest inputs that are allowed, with each credential, to a server that has 256 MB for JavaScript, and prints
 what they take, worst first. Ends with 1 if a request takes more than ${most.cpuMs} ms of CPU time (or what its line says), holds
-the thread for more than ${most.heldMs} ms, or takes more than ${most.memoryMb} MB; or if ten at once, whose answers are not read until
-the server rests, take more than ${most.tenMb} MB. Needs Linux, and some minutes for each database.
+the thread for more than ${most.heldMs} ms, or takes more than ${most.memoryMb} MB; or if ten at once, whose answers nobody reads,
+take more than ${most.tenMb} MB. Needs Linux, and some minutes for each database.
 
   words              only the lines that have these words
   TEST_DATABASE_URL  address of the PostgreSQL server, as for bench/cluster.ts
@@ -54,7 +54,7 @@ type Asked = Pick<Line, "method" | "path" | "body"> & { readonly credential: str
 
 interface MeasuredServer {
   send(asked: Asked): Promise<IncomingMessage>;
-  /** Sends requests at once. The answers to more than one are not read until the server rests. */
+  /** Sends requests at once. If they are several, their answers are left unread. */
   measure(requests: readonly Asked[]): Promise<Cost>;
   stop(): Promise<void>;
 }
@@ -126,11 +126,13 @@ async function startServer(databaseUrl: string, twins: string): Promise<Measured
       const cpuBefore = cpu();
       const sent = requests.map(send);
       for (const sending of sent) sending.catch(() => {}); // if the server ends, the next look at it says so
-      if (sent.length > 1) await rest();
+      const isRead = sent.length === 1;
+      if (!isRead) await rest();
       const statuses = await Promise.all(
         sent.map(async (sending) => {
           const response = await sending;
-          for await (const _ of response); // read, and not kept
+          if (!isRead) response.destroy();
+          else for await (const _ of response); // and not kept
           return response.statusCode ?? 0;
         }),
       );
