@@ -36,10 +36,10 @@ export interface SpokenInput {
  * @throws {ApiError} `validation_error` for what is no conversation in text.
  */
 export function readMessages(messages: unknown, path: string): Spoken {
-  const spoken = readItems(messages, path).flatMap((item) => ("content" in item ? item : []));
+  const spoken = readItems(messages, path).filter((item) => "content" in item);
   const last = spoken.pop();
   if (last?.role !== "user") return refuseParam(path, "must end with a message of the role user");
-  return { question: questionIn(last, path), history: windowOf(spoken.map(withoutParts)) };
+  return { question: questionIn(last, path), history: windowOf(spoken).map(withoutParts) };
 }
 
 /** Like {@link readMessages}, of a response's input: its last user message counts, whatever comes after it. */
@@ -48,7 +48,7 @@ export function readInput(input: unknown, path: string): SpokenInput {
   const at = spoken.findLastIndex((item) => "role" in item && item.role === "user");
   const last = spoken[at];
   if (!last || !("content" in last)) return refuseParam(path, "must have a message of the role user");
-  return { question: questionIn(last, path), history: windowOf(spoken.slice(0, at).map(withoutParts)) };
+  return { question: questionIn(last, path), history: windowOf(spoken.slice(0, at)).map(withoutParts) };
 }
 
 /** A message, and the first of its parts that is no text: earlier messages are told without it, the question is refused. */
@@ -103,6 +103,10 @@ function readItem(item: unknown, path: string): (ReadMessage | MessageReference)
   if (role !== "user" && role !== "assistant") {
     return refuseParam(`${path}.role`, "must be user or assistant; system, developer and tool are ignored");
   }
+  // Most are one text: a body may have a hundred thousand.
+  if (isString(content)) {
+    return role === "assistant" && content === "" ? [] : [{ role, content, unread: undefined }];
+  }
   const parts = readContent(content, `${path}.content`);
   const text = parts.map((part) => part.text ?? "").join("");
   const unread = parts.find((part) => part.text === undefined)?.path;
@@ -117,7 +121,6 @@ interface ReadPart {
 
 function readContent(content: unknown, path: string): ReadPart[] {
   if (content === null || content === undefined) return [];
-  if (isString(content)) return [{ path, text: content }];
   if (!Array.isArray(content)) return refuseParam(path, "must be a string or a list of parts");
   return content.map((part: unknown, index) => ({ path: `${path}[${index}]`, text: textOf(part) }));
 }

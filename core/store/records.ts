@@ -123,8 +123,14 @@ export const mostCharactersRead: number = 8 * 1024 * 1024;
 /** The last questions of a history that a model sees, with what follows them. */
 export function windowOf<Message extends object>(history: readonly Message[]): readonly Message[] {
   const isQuestion = (message: Message) => "role" in message && message.role === "user";
-  const questions = history.flatMap((message, index) => (isQuestion(message) ? index : []));
-  return history.slice(questions[questions.length - questionsSeen(questions.length)] ?? 0);
+  let before = history.reduce((count, message) => count + Number(isQuestion(message)), 0);
+  before -= questionsSeen(before);
+  return history.slice(
+    Math.max(
+      history.findIndex((message) => isQuestion(message) && before-- === 0),
+      0,
+    ),
+  );
 }
 
 /** What a model sees of a stored history, oldest first: no more than is read at once. */
