@@ -36,13 +36,18 @@ const gets: readonly (readonly [who: string, what: string, path: string, mayTake
   ["rf", "the last 100 of 30,000 conversations", "/conversations?limit=100&page=300"],
   ["rf", "the last 100 conversations of a person", "/conversations?endUser=cleo_0&limit=100&page=100"],
   ["trf", "100 messages of 32,000 characters", `${long}?limit=100`, inParts],
-  ["trf", "the same, path=all, newest first", `${long}?limit=100&path=all&order=desc`, inParts],
+  [
+    "trf",
+    "100 messages of 32,000 characters, path=all, newest first",
+    `${long}?limit=100&path=all&order=desc`,
+    inParts,
+  ],
   ["trf", "100 of 2,000 messages, 1,000 branches", "/conversations/conv_forks/messages?limit=100&path=all"],
   ["rf", "the last 100 of 50,000 messages", "/conversations/conv_deep_0/messages?limit=100&page=500"],
   ["trf", "a reply of 32,000 characters", `${long}/msg_conv_long_1`],
-  ["trf", "its stream, replayed", `${long}/msg_conv_long_1/stream`],
-  ["trf", "it as a response", "/v1/responses/resp_conv_long_1"],
-  ["trf", "its events as a response", "/v1/responses/resp_conv_long_1?stream=true"],
+  ["trf", "a reply of 32,000 characters, its stream replayed", `${long}/msg_conv_long_1/stream`],
+  ["trf", "a reply of 32,000 characters, as a response", "/v1/responses/resp_conv_long_1"],
+  ["trf", "a reply of 32,000 characters, a response's stream", "/v1/responses/resp_conv_long_1?stream=true"],
   ["trf", "the limit", "/usage"],
   ["rf", "use by day, 400 days", `/usage/history?groupBy=day&${period}`],
   ["rf", "use by twin, 300,000 sums", `/usage/history?groupBy=twin&${period}`],
@@ -54,9 +59,13 @@ const gets: readonly (readonly [who: string, what: string, path: string, mayTake
     "/usage/history?groupBy=endUser&from=2026-11-01&to=2026-11-01&limit=100",
   ],
   ["rf", "100 of 75,000 rated replies", "/feedback?limit=100"],
-  ["rf", "the last 100 of them, of a twin", "/feedback?limit=100&page=750&twinId=echo&rating=down"],
-  ["rf", "100 of 75,000 unanswered questions", "/questions/unanswered?limit=100"],
-  ["rf", "the last 100 of them", "/questions/unanswered?limit=100&page=250"],
+  [
+    "rf",
+    "the last 100 of a twin's 75,000 rated replies",
+    "/feedback?limit=100&page=750&twinId=echo&rating=down",
+  ],
+  ["rf", "100 of 25,000 unanswered questions", "/questions/unanswered?limit=100"],
+  ["rf", "the last 100 of 25,000 unanswered questions", "/questions/unanswered?limit=100&page=250"],
   ["rf", "an export of 10,000 conversations", "/end-users/cleo_0/export", inParts],
   ["rf", "an export of 50,000 messages", "/end-users/bob_0/export", inParts],
   ["rf", "an export of 200 messages of 32,000 characters", "/end-users/ann/export", inParts],
@@ -131,10 +140,10 @@ const spoken = [
   })),
   { role: "user", content: "And now?" },
 ];
-const tiny = Array.from({ length: 100_001 }, () => ({ role: "user", content: "a" }));
+const tiny = Array.from({ length: 139_001 }, () => ({ role: "user", content: "a" }));
 const bodies: readonly (readonly [what: string, messages: readonly object[], stream: boolean])[] = [
   ["4 MB of long messages", spoken, false],
-  ["4 MB of 100,000 messages", tiny, false],
+  ["4 MB of 139,000 messages", tiny, false],
   ["131,072 characters, streamed", [{ role: "user", content: cut("字", 131_072) }], true],
   ["65,536 words, streamed", [{ role: "user", content: cut("a ", 131_071) }], true],
 ];
