@@ -26,7 +26,7 @@ const unheardMs = 10_000;
 const saveMs = 1000;
 
 /** That pause while a follower reads the saved text, in milliseconds. */
-const followedSaveMs = 150;
+const followedSaveMs = 60;
 
 /** Pause before the store is asked again for an end or a history, in milliseconds. */
 export const retryMs = 500;
