@@ -32,17 +32,22 @@ export async function* followConversation(
 ): AsyncGenerator<ConversationEvent, void, undefined> {
   const path = `${conversationPath(conversationId)}/stream`;
   const timeoutMs = Math.min(requests.timeoutMsOf(options), silenceMs);
+  let isEmpty = false;
   for (let failures = 0; ; ) {
     try {
       const ask = (limit: AbortSignal) => requests.open({ method: "GET", path, query: { after } }, limit);
       const pieces = readLongAnswer(ask, { timeoutMs, silenceMs, signal });
       for await (const event of readData<ConversationEventData>(pieces)) {
-        after = event.id ?? after;
+        // What came after the last connection broke, which had no id to go on behind, is all that there is.
+        const missed = isEmpty && event.type === "conversation" && event.id;
+        isEmpty = !event.id;
+        after = missed ? "0.0" : (event.id ?? after);
+        if (missed) break;
         failures = 0;
         yield event;
         if (event.type === "deleted") return;
       }
-      throw new ConnectionError("The stream ended, and the conversation goes on.");
+      throw new ConnectionError("The stream ended.");
     } catch (error) {
       throwIfAborted(signal);
       const mayPass = isPassing(error) || error instanceof RateLimitError;

@@ -54,7 +54,7 @@ export async function* follow(following: Following): AsyncGenerator<StreamEvent,
         yield fresh;
         if (fresh.type === "complete" || fresh.type === "error") return;
       }
-      throw new ConnectionError("The stream ended before the reply did.");
+      throw new ConnectionError("The stream ended.");
     } catch (error) {
       throwIfAborted(signal);
       const running = runningReply(error);

@@ -357,6 +357,19 @@ test("the client follows a conversation, goes on after a cut, and ends after its
   assert.equal(proxy.faults.length, 0);
 });
 
+test("a client whose connection breaks before the first message is told that message, and what follows", async () => {
+  await using chat = await openChat(overSocket);
+  await using proxy = await openBreakingProxy(chat.fixture.url, [{ after: ["\n\n"], how: "stall" }]);
+  const client = new TwinClient({ baseUrl: proxy.url, apiKey: chat.key, silenceMs: 200 });
+  const told: string[] = [];
+  for await (const event of client.conversations.follow(chat.conversationId)) {
+    if (told.length === 0) await talk(chat, "Hello?", "Hi!");
+    told.push("message" in event ? `${event.type} ${event.message.content}` : event.type);
+    if (told.at(-1) === "message Hi!") break;
+  }
+  assert.deepEqual(told, ["conversation", "conversation", "message Hello?", "message Hi!"]);
+});
+
 test("a conversation that is deleted while its stream begins is not found", async () => {
   for (const after of ["", "?after=0.6"]) {
     const memory = createMemoryStore();

@@ -35,7 +35,7 @@ section { height: 100%; }
   min-height: 16rem;
   background: var(--surface);
   border: 1px solid var(--line);
-  border-radius: 0.9rem;
+  border-radius: 1rem;
   overflow: hidden;
 }
 :host([launcher]) [part="panel"] {
@@ -44,15 +44,12 @@ section { height: 100%; }
   box-shadow: 0 0.6rem 2.4rem rgb(0 0 0 / 0.22);
 }
 :host([expanded]) [part="panel"] { width: auto; height: calc(100dvh - 2rem); }
-:host([expanded]) [part="launcher"] { display: none; }
+[part="launcher"], [part="avatar"] { display: grid; place-items: center; border-radius: 50%; }
 [part="launcher"] {
-  display: grid;
-  place-items: center;
   width: 3.5rem;
   height: 3.5rem;
   margin-block: 0.75rem 0;
   margin-inline: auto 0;
-  border-radius: 50%;
   box-shadow: 0 0.3rem 1rem rgb(0 0 0 / 0.25);
 }
 svg { width: 1.25rem; height: 1.25rem; fill: none; stroke: currentColor; stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; display: block; }
@@ -68,20 +65,17 @@ svg { width: 1.25rem; height: 1.25rem; fill: none; stroke: currentColor; stroke-
 slot[name="header"] { display: flex; flex: 1; align-items: center; gap: 0.6rem; min-width: 0; }
 [part="name"] { flex: 1; margin: 0; font-size: 1rem; font-weight: 650; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 [part="avatar"] {
-  display: grid;
   flex: none;
-  place-items: center;
   width: 2rem;
   height: 2rem;
-  border-radius: 50%;
   overflow: hidden;
   color: var(--accent-ink);
   background: var(--accent);
   font-weight: 650;
 }
-[part="avatar"]:empty, [part="state"]:empty, [part="starters"]:empty { display: none; }
+[part="avatar"]:empty, [part="state"]:empty, [part="starters"]:empty,
+:host([expanded]) [part="launcher"], :host(:not([launcher])) [part~="close"] { display: none; }
 [part="avatar"] img { width: 100%; height: 100%; object-fit: cover; }
-:host(:not([launcher])) [part~="close"] { display: none; }
 [part="messages"] {
   display: flex;
   flex: 1;
@@ -121,10 +115,10 @@ h3 { font-size: 1.0625rem; }
 ul, ol { padding-inline-start: 1.4rem; }
 li > ul, li > ol { margin-block: 0; }
 a { color: var(--accent); }
-code, pre { font: 0.875em/1.5 ui-monospace, "SF Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace; }
+code, pre { font: 0.875em/1.5 ui-monospace, Menlo, Consolas, monospace; }
 :not(pre) > code { padding: 0.1em 0.3em; border-radius: 0.3em; background: var(--sunken); }
-pre { padding: 0.7rem 0.9rem; overflow: auto; border-radius: 0.5rem; background: var(--sunken); overflow-wrap: normal; }
-.table { overflow: auto; }
+.table, pre { overflow: auto; }
+pre { padding: 0.7rem 0.9rem; border-radius: 0.5rem; background: var(--sunken); overflow-wrap: normal; }
 table { border-collapse: collapse; font-size: 0.9375rem; overflow-wrap: normal; }
 td, th { padding: 0.3rem 0.7rem; border: 1px solid var(--line); text-align: start; }
 blockquote { padding-inline-start: 0.9rem; border-inline-start: 2px solid var(--line); color: var(--soft); }
@@ -137,7 +131,7 @@ textarea {
   flex: 1;
   min-width: 0;
   max-height: 9rem;
-  padding: 0.5rem 0.8rem;
+  padding: 0.5rem 1rem;
   color: inherit;
   background: transparent;
   border: 1px solid var(--soft);
@@ -160,13 +154,13 @@ button {
 button:disabled { opacity: 0.5; cursor: default; }
 [part~="tool"] { padding: 0.4rem; color: var(--soft); background: none; border-radius: 0.5rem; }
 [part~="tool"]:hover { color: var(--ink); background: var(--sunken); }
-[part="starter"], [part="again"], [part~="stop"] { padding: 0.3rem 0.8rem; color: var(--accent); background: none; border-color: currentColor; font-weight: 500; text-align: start; }
+[part="starter"], [part="again"], [part~="stop"] { color: var(--accent); background: none; border-color: currentColor; font-weight: 500; text-align: start; }
+[part="starter"] { padding: 0.3rem 0.8rem; }
 [part="again"] { padding: 0 0.5rem; font-size: inherit; }
-[part~="stop"] { padding: 0.5rem 1rem; }
 @media (max-width: 30rem) {
   :host([launcher][open]) { inset: 0; }
   :host([launcher][open]) [part="panel"] { width: 100vw; height: 100dvh; border: 0; border-radius: 0; }
   :host([launcher][open]) [part="launcher"] { display: none; }
 }
-slot[name="footer"]::slotted(*) { padding: 0 1rem 0.6rem; color: var(--soft); font-size: 0.75rem; }
+slot[name="footer"]::slotted(*) { padding: 0 1rem 0.6rem; color: var(--soft); font-size: 0.8125rem; }
 `;
