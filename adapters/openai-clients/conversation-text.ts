@@ -65,9 +65,12 @@ function questionIn({ content, unread }: ReadMessage, path: string): string {
   return requireQuestion(content, path);
 }
 
+/** How many messages a body may have. A model sees 50 questions at most, and reading 100,000 messages would hold up everybody. */
+const mostMessages = 20_000;
+
 function readItems(input: unknown, path: string): (ReadMessage | MessageReference)[] {
-  if (!Array.isArray(input) || input.length === 0) {
-    return refuseParam(path, "must be a list of messages, at least one");
+  if (!Array.isArray(input) || input.length === 0 || input.length > mostMessages) {
+    return refuseParam(path, `must be a list of 1 to ${mostMessages} messages`);
   }
   return input.flatMap((item: unknown, index) => readItem(item, `${path}[${index}]`));
 }

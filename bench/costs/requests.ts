@@ -140,10 +140,12 @@ const spoken = [
   })),
   { role: "user", content: "And now?" },
 ];
-const tiny = Array.from({ length: 139_001 }, () => ({ role: "user", content: "a" }));
+const many = Array.from({ length: 20_000 }, () => ({ role: "user", content: "a word ".repeat(25) }));
+const tooMany = Array.from({ length: 139_001 }, () => ({ role: "user", content: "a" }));
 const bodies: readonly (readonly [what: string, messages: readonly object[], stream: boolean])[] = [
   ["4 MB of long messages", spoken, false],
-  ["4 MB of 139,000 messages", tiny, false],
+  ["4 MB of 20,000 messages", many, false],
+  ["4 MB of 139,000 messages, refused", tooMany, false],
   ["131,072 characters, streamed", [{ role: "user", content: cut("字", 131_072) }], true],
   ["65,536 words, streamed", [{ role: "user", content: cut("a ", 131_071) }], true],
 ];

@@ -204,6 +204,13 @@ for (const transport of transports) {
       if (refused) assert.equal(refused.status, 413); // else the connection was cut while the body was being sent
     });
 
+    test("a body may have 20,000 messages, and not more", async () => {
+      await using api = await openOpenAI(transport);
+      const messages = Array.from({ length: 20_001 }, () => ({ role: "user", content: "Hi" }));
+      assert.equal((await api.chat({ model: "echo", messages: messages.slice(1) })).status, 200);
+      await assertParam(api.chat({ model: "echo", messages }), 400, "messages");
+    });
+
     test("errors have OpenAI's form, wherever they come from", async () => {
       await using api = await openOpenAI(transport);
       const readOnly = await api.fixture.key("read_only");
