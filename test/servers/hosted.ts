@@ -4,8 +4,9 @@
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { mock } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { type NodeHandler, toNodeHandler } from "../../adapters/servers/node/mod.ts";
 import type { Service } from "../../core/mod.ts";
 import type { Transport } from "../support/harness.ts";
@@ -58,6 +59,19 @@ export function countDestroyed(server: Server): () => number {
   const responses: ServerResponse[] = [];
   server.prependListener("request", (_, response) => responses.push(response));
   return () => responses.filter((response) => response.destroyed && !response.writableFinished).length;
+}
+
+/** What resolves once the connections of a server take no more: until then, the system's buffers may grow for a reader. */
+export function watchWrites(server: Server): () => Promise<void> {
+  const sockets: Socket[] = [];
+  server.on("connection", (socket) => sockets.push(socket));
+  const taken = () => sockets.reduce((sum, socket) => sum + socket.bytesWritten - socket.writableLength, 0);
+  return async () => {
+    for (let before = -1; before !== taken(); ) {
+      before = taken();
+      await setTimeout(100); // only the system knows
+    }
+  };
 }
 
 /** A connection that sends `requests`, reads the beginning of the answer, and then no more until told to. */

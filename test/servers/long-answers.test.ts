@@ -9,7 +9,7 @@ import { createMemoryStore } from "../../core/store/mod.ts";
 import { openChat } from "../support/chat.ts";
 import { overSocket, type Transport } from "../support/harness.ts";
 import { post } from "../support/raw-socket.ts";
-import { countDestroyed, hosted, openReader, stopTimers } from "./hosted.ts";
+import { countDestroyed, hosted, openReader, stopTimers, watchWrites } from "./hosted.ts";
 
 /** A conversation whose messages are longer than what operating systems buffer for a reader. */
 async function openLongChat(transport: Transport) {
@@ -51,8 +51,9 @@ test("a reader that reads nothing of a long answer for 60 s is cut", async () =>
   const { chat, request } = await openLongChat(transport);
   await using _ = chat;
   const destroyed = countDestroyed(server);
+  const untilStuck = watchWrites(server);
   const reader = await openReader(chat.fixture.url, request);
-  await turnEnd();
+  await untilStuck();
   await chat.clock.advance(59_999);
   assert.equal(destroyed(), 0);
   await chat.clock.advance(1);
