@@ -43,11 +43,12 @@ export function addUsage({ owner, conversationId, completedAt, usage }: EndReply
   };
 }
 
-/** Adds the reply in progress of a conversation that is deleted. */
+/** Adds the reply in progress of a conversation that is deleted: nothing is stored behind it. */
 export function addRunning({ owner, id, endUser, twinId }: ConversationRecord, at: number): SqlStatement {
   return addEach(
     { owner, endUser, twinId, completedAt: at, usage: null },
-    "WHERE EXISTS (SELECT 1 FROM messages WHERE owner = $1 AND conversation_id = $8 AND status = 'in_progress')",
+    `WHERE (SELECT status FROM messages WHERE owner = $1 AND conversation_id = $8
+        ORDER BY seq DESC LIMIT 1) = 'in_progress'`,
     [id],
   );
 }
