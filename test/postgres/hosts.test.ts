@@ -31,9 +31,9 @@ test("an address of several hosts is one of each, and nothing else is one", () =
 describe("PostgreSQL", { skip: skipWithoutPrograms }, () => {
   test("of several hosts, the one that accepts writes is used, also when that becomes another one", {
     timeout: 120_000,
-  }, async (t) => {
-    const [one, other] = [await createPostgres(), await createPostgres()];
-    t.after(() => Promise.all([one.dispose(), other.dispose()]));
+  }, async () => {
+    await using one = await createPostgres();
+    await using other = await createPostgres();
     for (const server of [one, other]) {
       server.start();
       await (await openPostgres(server.url)).close(); // makes the tables, which a standby would have

@@ -41,7 +41,7 @@ export const skipWithoutPrograms: string | false =
   spawnSync(`${programs()}initdb`, ["--version"]).status === 0 ? false : "there is no initdb on this machine";
 
 /** A private PostgreSQL on a free port. */
-export interface PrivatePostgres {
+export interface PrivatePostgres extends AsyncDisposable {
   readonly url: string;
   start(): void;
   /** Ends all connections and stops. */
@@ -73,6 +73,10 @@ export async function createPostgres(): Promise<PrivatePostgres> {
   const lazy = "-c wal_writer_delay=10s";
   const flags = `${lazy} -p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off`;
   let running = false;
+  async function dispose(): Promise<void> {
+    stop();
+    await rm(folder, { recursive: true });
+  }
 
   function stop(mode = "fast"): void {
     if (running) run("pg_ctl", "stop", "--pgdata", data, "--mode", mode, "--wait");
@@ -87,9 +91,7 @@ export async function createPostgres(): Promise<PrivatePostgres> {
     },
     stop: () => stop(),
     crash: () => stop("immediate"),
-    async dispose() {
-      stop();
-      await rm(folder, { recursive: true });
-    },
+    dispose,
+    [Symbol.asyncDispose]: dispose,
   };
 }

@@ -75,7 +75,7 @@ describe("the files of deploy/", () => {
 
   test("what nginx refuses itself is JSON, floods included, and its log has no end user", {
     skip: (process.getuid?.() !== 0 && "nginx writes its log as root") || skipWithoutNginx,
-  }, async (t) => {
+  }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "twins-nginx-"));
     const port = await freePort();
     const site = (await read("nginx.conf"))
@@ -91,12 +91,14 @@ describe("the files of deploy/", () => {
     const nginx = spawn("nginx", ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "/dev/null"], {
       stdio: "ignore",
     });
-    t.after(async () => {
-      const ended = once(nginx, "exit");
-      nginx.kill();
-      await ended;
-      await rm(folder, { recursive: true });
-    });
+    await using _ = {
+      async [Symbol.asyncDispose]() {
+        const ended = once(nginx, "exit");
+        nginx.kill();
+        await ended;
+        await rm(folder, { recursive: true });
+      },
+    };
     await untilListening(port);
     const url = `http://127.0.0.1:${port}`;
     const told = async (response: Response) => [response.status, (await response.json()).error.code];
