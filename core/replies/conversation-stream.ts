@@ -115,7 +115,7 @@ export class ConversationStreams {
   }
 }
 
-/** Finds where a stream begins. */
+/** Checks the `Last-Event-ID`, or `?after=`, of a conversation's stream, and finds where it begins. */
 async function findStart(context: StreamContext, follow: ConversationFollow): Promise<Start> {
   const { reach, conversation, after, path } = follow;
   const { id, owner, logLength } = conversation;

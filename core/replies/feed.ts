@@ -119,8 +119,9 @@ export class ReplyFeed {
   }
 
   /**
-   * Whether a client may resume behind this offset, its `Last-Event-ID` or `?after=`. Beyond the text, it may where more may still arrive, because only saved text
-   * can be seen, or where text that was sent was lost: the reply was interrupted, or another attempt went on before it.
+   * Whether a client may resume behind this offset, its `Last-Event-ID` or `?after=`. Beyond the text, it may where more
+   * may still arrive, because only saved text can be seen, or where text that was sent was lost: the reply was
+   * interrupted, or another attempt went on before it.
    */
   reaches(offset: number): boolean {
     if (this.cutsBack(offset)) return true;

@@ -48,7 +48,7 @@ export interface ClientTokenRecord {
   /** The twins that it may use. Null: all that the owner may use. */
   readonly twinIds: readonly string[] | null;
   readonly scope: Scope;
-  /** The capacity of the end user's bucket: that of the latest token of this key and end user. */
+  /** The capacity of the end user's bucket, in requests per hour: what the latest token of this key and end user was given. */
   readonly requestsPerHour: number;
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -133,7 +133,11 @@ export function windowOf<Message extends object>(history: readonly Message[]): r
   );
 }
 
-/** What a model sees of a stored history, oldest first: no more than is read at once. */
+/**
+ * Decides the history that a model sees, oldest first: the window of {@link questionsSeen}, and no more than is read at once.
+ * Stores leave out failed replies before that (`readHistory`; SQL has the rule in its statements), and engines are not shown
+ * questions whose reply has no words (`ConversationCache`).
+ */
 export function historySeen<Message extends { readonly content: string }>(
   history: readonly Message[],
 ): readonly Message[] {

@@ -14,7 +14,7 @@ export const joinMs = 4;
 
 /**
  * A stalled reader, a client that takes nothing for this long, is disconnected, in milliseconds: of a stream by
- * {@link EventSender}, of what is wholly written by the server's adapter.
+ * {@link EventSender}, of what is wholly written by Node's adapter.
  */
 export const stallMs = 60_000;
 

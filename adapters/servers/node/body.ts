@@ -62,7 +62,7 @@ function writePieces(bytes: Buffer, response: ServerResponse): void {
   writeOn();
 }
 
-/** Cuts a client that takes nothing of what is written. */
+/** Cuts a stalled reader: a client that takes nothing of what is wholly written. */
 function cutIfStalled(response: ServerResponse): void {
   if (response.writableEnded && !response.socket?.writableLength) return; // usually, the system has taken all of it
   let timer: NodeJS.Timeout;
