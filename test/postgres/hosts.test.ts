@@ -80,8 +80,8 @@ describe("a role", { skip }, () => {
     const url = new URL(shared.url);
     url.username = role;
     const database = await openPostgres(url.href, { maxConnections: 10 });
-    const writes = Array.from({ length: 200 }, (_, n) =>
-      database.store.createConversation(conversation("narrow", { id: `conv_${n}` })),
+    const writes = Array.from({ length: 60 }, (_, n) =>
+      database.store.createConversation(conversation(`narrow ${n}`, { id: `conv_${n}` })),
     );
     const failed = (await Promise.allSettled(writes)).filter(({ status }) => status === "rejected");
     await database.close();
