@@ -93,8 +93,11 @@ for (const [who, reads, order] of [
 /** Counts the turns that other work is given. */
 function countTurns() {
   let turns = 0;
-  const counting = setInterval(() => turns++, 1);
-  return { turns: () => turns, [Symbol.dispose]: () => clearInterval(counting) };
+  let next = setImmediate(function count() {
+    turns++;
+    next = setImmediate(count);
+  });
+  return { turns: () => turns, [Symbol.dispose]: () => clearImmediate(next) };
 }
 
 /** Fails unless other work had a turn between the first, the middle and the last piece. */
@@ -113,14 +116,10 @@ describe("the server's storage", () => {
     const texts = Array.from({ length: 8 }, (_, n) => String(n).repeat(n === 4 ? 1_500_000 : 300_000));
     for (const content of texts) await converse(store, owner, id, { content });
     for (const order of ["asc", "desc"] as const) {
-      let turns = 0;
-      let next = setImmediate(function count() {
-        turns++;
-        next = setImmediate(count);
-      });
+      using other = countTurns();
       const slice = { order, offset: 0, limit: 100, characters: 3_500_000 } as const;
       const page = await store.listMessages({ owner }, id, slice);
-      clearImmediate(next);
+      const turns = other.turns();
       const replies = page?.items.filter(({ role }) => role === "assistant").map(({ content }) => content);
       assert.deepEqual(replies, (order === "asc" ? texts : texts.toReversed()).slice(0, 7));
       assert.ok(turns >= 2, `${turns} turns`);
