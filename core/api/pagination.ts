@@ -4,7 +4,6 @@
  * @module
  */
 
-import { envelope } from "../http/envelope.ts";
 import type { Result } from "../http/route.ts";
 import type { Listing, Slice } from "../store/store.ts";
 import type { Pagination } from "../wire/schemas.ts";
@@ -25,7 +24,7 @@ export function pageOf<Item>(
   list: Listing<Item>,
   resource: (item: Item) => unknown,
 ): Result {
-  return { data: list.items.map(resource), pagination: positionOf(query, list) };
+  return pageOfJson(query, list, (item) => JSON.stringify(resource(item)));
 }
 
 /** Like {@link pageOf}, for items that are available as JSON. */
@@ -34,8 +33,7 @@ export function pageOfJson<Item>(
   list: Listing<Item>,
   json: (item: Item) => string,
 ): Result {
-  const texts = list.items.map(json);
-  return { document: envelope({ json: `[${texts.join()}]`, pagination: positionOf(query, list) }) };
+  return { page: { items: list.items.map(json), pagination: positionOf(query, list) } };
 }
 
 /** A page that was cut, because its items are long, says how many are there. */

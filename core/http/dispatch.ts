@@ -15,7 +15,14 @@ import { requireHost, splitTarget } from "../wire/target.ts";
 import { piecesOf, TextStream } from "../wire/text-stream.ts";
 import { type IdentifyCaller, requireScope } from "./admission.ts";
 import { corsHeaders, optionsAnswer } from "./cors.ts";
-import { commonHeaders, errorAnswer, toAnswer, toApiError, tooMuchAtOnce } from "./envelope.ts";
+import {
+  type AnswerInPieces,
+  commonHeaders,
+  errorAnswer,
+  toAnswer,
+  toApiError,
+  tooMuchAtOnce,
+} from "./envelope.ts";
 import { readInput, takesBody } from "./input.ts";
 import { chargeRequest } from "./rate-limit.ts";
 import type { ApiExtension, Caller, HandlerContext, PathParams, Route } from "./route.ts";
@@ -177,23 +184,22 @@ export class Dispatcher {
    * An answer that holds no more memory than there is. A long text is sent in pieces, as its client takes them, and counted
    * until then. What only reads is refused, and can be asked for again.
    */
-  #bound(answer: Answer, { request, route, requestId, caller }: Exchange): Answer {
+  #bound({ body, ...answer }: AnswerInPieces, { request, route, requestId, caller }: Exchange): Answer {
     const { context, log } = this.#options;
-    const { body } = answer;
-    if (!caller?.owner || request.method === "HEAD" || body === null) return answer;
     const { clock, memory } = context;
-    const isText = typeof body === "string";
-    if (isText && body.length <= shortAnswer) return answer;
-    const bytes = isText ? 2 * body.length : 0;
+    if (body === null) return { ...answer, body };
+    const isStream = "next" in body;
+    const bytes = isStream ? 0 : 2 * body.reduce((sum, { length }) => sum + length, 0);
+    const isShort = !isStream && bytes <= 2 * shortAnswer;
+    if (!caller?.owner || request.method === "HEAD" || isShort)
+      return { ...answer, body: isStream ? body : body.join("") };
     if (route?.method === "GET" && memory.exceeds(caller.owner, bytes)) throw tooMuchAtOnce();
-    if (!isText) return answer;
+    if (isStream) return { ...answer, body };
     const held = memory.hold(caller.owner);
     held.set(bytes);
     const failed = (error: unknown) => log("error", "an answer broke off", { requestId, error });
-    return {
-      ...answer,
-      body: new TextStream({ pieces: piecesOf(body), clock, failed, memory: held, held: bytes }),
-    };
+    const pieces = piecesOf(body);
+    return { ...answer, body: new TextStream({ pieces, clock, failed, memory: held, held: bytes }) };
   }
 
   /** The error that the client gets. Logs what was thrown, if that is a fault. */

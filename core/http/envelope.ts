@@ -7,6 +7,7 @@
 import { StoreUnavailable } from "../store/store.ts";
 import { ApiError } from "../wire/errors.ts";
 import type { Answer } from "../wire/request.ts";
+import type { EventStream } from "../wire/sse.ts";
 import type { Result, Success } from "./route.ts";
 
 /** The header fields of every answer. */
@@ -27,24 +28,33 @@ const streamHeaders = {
   Incremental: "?1", // RFC 10036: proxies pass it on as it arrives
 } as const;
 
+/** An answer whose text is in pieces, as it was made. */
+export interface AnswerInPieces extends Pick<Answer, "status" | "headers"> {
+  readonly body: readonly string[] | EventStream | null;
+}
+
 /** What a handler answers, in its envelope. */
-export function toAnswer(success: Success, result: Result): Answer {
-  const { status = success.status } = result;
-  if (result.events !== undefined)
-    return { status, headers: { ...streamHeaders, ...result.headers }, body: result.events };
+export function toAnswer(success: Success, result: Result): AnswerInPieces {
+  const { status = success.status, events } = result;
+  if (events !== undefined) {
+    const body = typeof events === "string" ? [events] : events;
+    return { status, headers: { ...streamHeaders, ...result.headers }, body };
+  }
   if (result.lines) {
     const headers = { ...streamHeaders, "Content-Type": "application/x-ndjson" };
     return { status, headers: { ...headers, ...result.headers }, body: result.lines };
   }
   if (status === 204 || status === 202 || status === 304)
     return { status, headers: { ...result.headers }, body: null };
-  const body = result.document ?? envelope(result);
+  const body = result.document === undefined ? envelope(result) : [result.document];
   return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };
 }
 
 /** A payload as JSON, in its envelope. */
-export function envelope({ data, json = JSON.stringify(data), pagination }: Result): string {
-  return pagination ? `{"data":${json},"pagination":${JSON.stringify(pagination)}}` : `{"data":${json}}`;
+function envelope({ data, json, page }: Result): readonly string[] {
+  if (!page) return [`{"data":${json ?? JSON.stringify(data)}}`];
+  const items = page.items.map((item, index) => (index === 0 ? item : `,${item}`));
+  return ['{"data":[', ...items, `],"pagination":${JSON.stringify(page.pagination)}}`];
 }
 
 /** An error as an answer. */

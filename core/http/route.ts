@@ -113,6 +113,13 @@ export interface Call<Query = unknown, Body = unknown> {
   recheck(maxAgeMs: number): Promise<Caller>;
 }
 
+/** A page of a list. */
+export interface Page {
+  /** Each as JSON by itself: as one text, a page of long ones would take three times its memory while it grows. */
+  readonly items: readonly string[];
+  readonly pagination: Pagination;
+}
+
 /** What a handler answers. */
 export interface Result {
   /** Instead of the route's own: what was sent is taken note of, and has no answer (202); the client has it already (304). */
@@ -121,7 +128,8 @@ export interface Result {
   readonly data?: unknown;
   /** The payload as JSON, if that is available already. */
   readonly json?: string;
-  readonly pagination?: Pagination;
+  /** A page of a list instead of a payload. */
+  readonly page?: Page;
   /** An event stream instead of a payload, or its whole text. */
   readonly events?: EventStream | string;
   /** Lines of JSON instead of a payload. */

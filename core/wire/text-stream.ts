@@ -26,13 +26,15 @@ const pieceLength = 65_536;
 /** For how long pieces may follow each other in a turn of the event loop, in milliseconds. */
 const turnMs = 10;
 
-/** A text in pieces, none of which ends inside a surrogate pair. */
-export async function* piecesOf(text: string): AsyncGenerator<string> {
-  for (let from = 0; from < text.length; ) {
-    let end = Math.min(text.length, from + pieceLength);
-    if (/[\ud800-\udbff]/.test(text.charAt(end - 1))) end = Math.min(text.length, end + 1);
-    yield text.slice(from, end);
-    from = end;
+/** Texts in pieces, none of which ends inside a surrogate pair. */
+export async function* piecesOf(texts: readonly string[]): AsyncGenerator<string> {
+  for (const text of texts) {
+    for (let from = 0; from < text.length; ) {
+      let end = Math.min(text.length, from + pieceLength);
+      if (/[\ud800-\udbff]/.test(text.charAt(end - 1))) end = Math.min(text.length, end + 1);
+      yield text.slice(from, end);
+      from = end;
+    }
   }
 }
 
