@@ -29,8 +29,6 @@ export type BatchResult =
  * sense. A batch that was rejected with one may have been committed, if the confirmation was lost or the disk failed.
  */
 export interface SqlDriver {
-  /** How many characters of messages one statement should read, as everything else waits for it. Absent: nothing waits. */
-  readonly charactersAtOnce?: number;
   /** Runs a statement that changes nothing and sees what is committed. */
   all(sql: string, params: readonly SqlValue[]): Promise<readonly SqlRow[]>;
   /**

@@ -59,7 +59,7 @@ export function messageMethods(
           rangesAt(path, first, last),
           left,
         );
-        left -= read.reduce((sum, row) => sum + Number(row.characters), 0);
+        left -= charactersOf(read);
         newestFirst.push(...answered(left < 0 ? [] : read.slice(0, read.length - (read.length % 2))));
         if (read.length < last - first || left <= 0) break;
       }
@@ -99,59 +99,86 @@ async function listMessages(
   return rows.length < expected ? undefined : { items: rows.map(messageFromRow), total };
 }
 
+/** How many characters of messages one statement reads: SQLite takes up to 20 ms for them, PostgreSQL's driver 10 MB. */
+const charactersAtOnce = 1024 * 1024;
+
 /**
- * The rows of some ranges, in the order of the statement: one range, where the conversation never forked. `characters`: how
+ * The rows of some ranges, in the order of the statements: one range, where the conversation never forked. `characters`: how
  * many they may have together; the first one may have more.
  */
 async function readRanges(
   driver: SqlDriver,
-  { all, cut, isDescending }: RangeStatements,
+  statements: RangeStatements,
   params: readonly SqlValue[],
   ranges: MessageRanges,
   characters?: number,
 ): Promise<SqlRow[]> {
-  const inOrder = isDescending ? [...ranges].reverse() : ranges;
+  const inOrder = statements.isDescending ? [...ranges].reverse() : ranges;
   if (characters === undefined) {
-    return (await Promise.all(inOrder.map(([from, to]) => driver.all(all, [...params, from, to])))).flat();
+    return (
+      await Promise.all(inOrder.map((range) => driver.all(statements.all, [...params, ...range])))
+    ).flat();
   }
-  const { charactersAtOnce = characters } = driver;
   const rows: SqlRow[] = [];
   let left = characters;
-  let atOnce = charactersAtOnce;
   for (const [from, to] of inOrder) {
-    for (let [first, end] = [from, to]; first < end; ) {
-      const most = Math.min(left, atOnce);
-      const always = rows.length > 0 ? -1 : isDescending ? end - 1 : first;
-      const found = await driver.all(cut, [...params, first, end, most, always]);
-      rows.push(...found);
-      if (found.length < end - first && most === left) return rows;
-      atOnce = found.length > 0 ? charactersAtOnce : left; // the next message is longer
-      left -= found.reduce((sum, row) => sum + Number(row.characters), 0);
-      if (isDescending) end -= found.length;
-      else first += found.length;
-      if (first < end) await new Promise<void>((resume) => setImmediate(resume));
+    const found = await driver.all(statements.first, [...params, from, to, Math.min(left, charactersAtOnce)]);
+    rows.push(...found);
+    left -= charactersOf(found);
+    if (found.length === to - from) continue; // nearly always
+    const rest = statements.isDescending ? [from, to - found.length] : [from + found.length, to];
+    const lengths = await driver.all(statements.lengths, [...params, ...rest]);
+    const fitting = firstUpTo(lengths, left, rows.length === 0);
+    for (let read = 0; read < fitting.length; ) {
+      await new Promise<void>((resume) => setImmediate(resume));
+      const portion = firstUpTo(fitting.slice(read), charactersAtOnce, true);
+      const seqs = portion.map(({ seq }) => Number(seq));
+      rows.push(...(await driver.all(statements.all, [...params, Math.min(...seqs), Math.max(...seqs) + 1])));
+      read += portion.length;
     }
+    left -= charactersOf(fitting);
+    if (fitting.length < lengths.length) break;
   }
   return rows;
 }
 
-/** Selects the messages of a range in an order: all of them, or those that have up to `$5` characters, and the one `$6`. */
+function charactersOf(rows: readonly SqlRow[]): number {
+  return rows.reduce((sum, row) => sum + Number(row.characters), 0);
+}
+
+/** The first rows that have up to so many characters together, or the first one in any case. */
+function firstUpTo(rows: readonly SqlRow[], characters: number, isFirstTaken: boolean): readonly SqlRow[] {
+  let left = characters;
+  const end = rows.findIndex((row, index) => {
+    left -= Number(row.characters);
+    return left < 0 && !(isFirstTaken && index === 0);
+  });
+  return end === -1 ? rows : rows.slice(0, end);
+}
+
+/**
+ * Selects the messages of a range in an order: all of them, the first that have up to `$5` characters together, or how many
+ * characters each has.
+ */
 interface RangeStatements {
   readonly all: string;
-  readonly cut: string;
+  readonly first: string;
+  readonly lengths: string;
   readonly isDescending: boolean;
 }
 
 function selectRange(columns: string): Readonly<Record<"asc" | "desc", RangeStatements>> {
   const inRange = "owner = $1 AND conversation_id = $2 AND seq >= $3 AND seq < $4";
+  const selected = `${columns}, length(content) AS characters`;
   const inOrder = (order: string, isDescending: boolean) => ({
-    all: `SELECT ${columns} FROM messages WHERE ${inRange} ${order}`,
+    all: `SELECT ${selected} FROM messages WHERE ${inRange} ${order}`,
     // The lengths first, by themselves: a database that sorts whole rows would have all texts in memory.
-    cut: `SELECT ${columns}, length(content) AS characters FROM messages WHERE ${inRange} AND seq IN (
+    first: `SELECT ${selected} FROM messages WHERE ${inRange} AND seq IN (
         SELECT seq FROM (
           SELECT seq, SUM(length(content)) OVER (${order} ROWS UNBOUNDED PRECEDING) AS up_to FROM messages
             WHERE ${inRange}) AS lengths
-          WHERE up_to <= $5 OR seq = $6) ${order}`,
+          WHERE up_to <= $5) ${order}`,
+    lengths: `SELECT seq, length(content) AS characters FROM messages WHERE ${inRange} ${order}`,
     isDescending,
   });
   return { asc: inOrder("ORDER BY seq", false), desc: inOrder("ORDER BY seq DESC", true) };

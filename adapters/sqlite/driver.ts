@@ -62,7 +62,6 @@ export function createSqliteDriver(
   }
 
   return {
-    charactersAtOnce: 1024 * 1024, // up to 20 ms
     async all(sql, params) {
       const rows = read(sql, params);
       await disk.settled(); // no client may see what a power failure could still undo
