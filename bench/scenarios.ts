@@ -8,6 +8,7 @@ import { burst } from "./burst/scenario.ts";
 import { contenders } from "./contenders/all.ts";
 import type { Contender } from "./contenders/contender.ts";
 import { fate } from "./fate/scenario.ts";
+import { list } from "./list/scenario.ts";
 import { live } from "./live/scenario.ts";
 import type { Effort, Stage } from "./live/session.ts";
 import type { Part } from "./report/tables.ts";
@@ -43,5 +44,10 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     title: "Streamed replies of 256 tokens that are all there at once, 64 connections",
     contenders: contenders.burst,
     run: burst,
+  },
+  list: {
+    title: "A list of twins, for a key with a limit, 64 connections",
+    contenders: contenders.list,
+    run: list,
   },
 };

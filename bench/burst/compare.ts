@@ -20,7 +20,8 @@ import { headings, type Row } from "../report/tables.ts";
 /** How a contender is asked. */
 export interface Entry {
   readonly contender: Contender;
-  readonly request: RequestParts;
+  /** The request, to a server that has started. */
+  request(url: string): RequestParts | Promise<RequestParts>;
   readonly kind: AnswerKind;
   /** Creates what the requests need: keys, and conversations. Default: they need nothing. */
   clients?(url: string, requests: number): Promise<Pick<Target, "clients" | "requestsPerKey">>;
@@ -57,8 +58,13 @@ interface Standing {
   readonly rounds: Round[];
 }
 
-/** Measures all entries; the others are compared with the first. */
-export async function compare(entries: readonly Entry[], load: Load, effort: Effort): Promise<Row[]> {
+/** Measures all entries; the others are compared with the first. `figure`: in what. */
+export async function compare(
+  entries: readonly Entry[],
+  load: Load,
+  effort: Effort,
+  figure: "perSecond" | "cost" = "perSecond",
+): Promise<Row[]> {
   const { rounds, progress } = effort;
   const standings: Standing[] = [];
   try {
@@ -70,14 +76,14 @@ export async function compare(entries: readonly Entry[], load: Load, effort: Eff
         progress(`  round ${round + 1}: ${standing.name}: ${measured.perSecond.toFixed(0)}/s`);
       }
     }
-    return standings.map((standing) => rowOf(standing, standings[0] ?? standing));
+    return standings.map((standing) => rowOf(standing, standings[0] ?? standing, figure));
   } finally {
     await Promise.all(standings.map(({ server }) => server.stop()));
   }
 }
 
 async function warmedUp(entry: Entry, load: Load, effort: Effort): Promise<Standing> {
-  const { contender, request, kind, perSecond = 0 } = entry;
+  const { contender, kind, perSecond = 0 } = entry;
   const { name } = contender;
   effort.progress(`  ${name}: starting`);
   const server = await startServer(contender, "http://127.0.0.1:9/v1");
@@ -85,6 +91,7 @@ async function warmedUp(entry: Entry, load: Load, effort: Effort): Promise<Stand
     const seconds = warmUpSeconds + effort.rounds * (runInSeconds + effort.seconds);
     const made = await entry.clients?.(server.url, perSecond * seconds);
     const { clients = [], requestsPerKey = 0 } = made ?? {};
+    const request = await entry.request(server.url);
     const target = { name, port: server.port, kind, request, clients, requestsPerKey };
     await load.order({ order: "target", target });
     await load.order({ order: "repeat", name, connections: 1, seconds: 0 }); // check one answer first
@@ -112,17 +119,17 @@ async function measureRound({ name, server }: Standing, load: Load, { seconds }:
   };
 }
 
-function rowOf({ entry, name, rounds }: Standing, first: Standing): Row {
+function rowOf({ entry, name, rounds }: Standing, first: Standing, figure: "perSecond" | "cost"): Row {
   const of = (figure: keyof Round) => rounds.map((round) => round[figure]);
-  const ratios = rounds.map((round, index) => (first.rounds[index] ?? round).perSecond / round.perSecond);
+  const ratios = rounds.map((round, index) => (first.rounds[index] ?? round)[figure] / round[figure]);
   const row: Row = {
     name,
-    ...spread(of("perSecond")),
+    ...spread(of(figure)),
     ...(first.entry !== entry && { ratio: median(ratios) }),
     more: {
       "answer p50 ms": median(of("p50")),
       "answer p99 ms": median(of("p99")),
-      "CPU µs": median(of("cost")),
+      ...(figure === "cost" ? { "answers/s": median(of("perSecond")) } : { "CPU µs": median(of("cost")) }),
       [headings.serverCpu]: median(of("serverShare")),
       [headings.loadCpu]: median(of("loadShare")),
     },

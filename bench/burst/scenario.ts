@@ -28,10 +28,11 @@ export async function burst(
 }
 
 function entryOf(contender: Contender): Entry {
-  if (contender === nodeHttp) return { contender, request: { ...question, path: "/" }, kind: "deltas" };
+  if (contender === nodeHttp)
+    return { contender, request: () => ({ ...question, path: "/" }), kind: "deltas" };
   return {
     contender,
-    request: { ...question, path: "/api/v1/conversations/{id}/messages/stream" },
+    request: () => ({ ...question, path: "/api/v1/conversations/{id}/messages/stream" }),
     kind: "reply",
     perSecond: 12_000,
     async clients(url, requests) {

@@ -6,6 +6,8 @@
 
 import { aiSdk } from "./ai-sdk-hono/contender.ts";
 import type { Contender } from "./contender.ts";
+import { fastify } from "./fastify/contender.ts";
+import { hono } from "./hono/contender.ts";
 import { langgraph } from "./langgraph/contender.ts";
 import { mastra } from "./mastra/contender.ts";
 import { nodeHttp } from "./node-http/contender.ts";
@@ -30,4 +32,5 @@ export const contenders = {
   live: { ...relays, "twin-service-v1": completionsService },
   fate: relays,
   burst: { "twin-service": twinService, "twin-service-metrics": observedService, "node-http": nodeHttp },
+  list: { "twin-service": twinService, fastify, hono },
 } satisfies Record<string, Readonly<Record<string, Contender>>>;

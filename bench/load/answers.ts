@@ -5,26 +5,42 @@
  */
 
 import { tokens } from "../burst/reply.ts";
+import { pageOf } from "../list/twins.ts";
 
 /** Finds what is wrong with a body. Undefined: nothing. */
 export type Check = (body: Buffer) => string | undefined;
 
-/** What the contenders answer. `reply`: the service's stream, with a final message; `deltas`: that of a bare server. */
-export type AnswerKind = "reply" | "deltas";
+/**
+ * What the contenders answer. `reply`: the service's stream, with a final message; `deltas`: that of a bare server;
+ * `list`: the first page of all twins.
+ */
+export type AnswerKind = "reply" | "deltas" | "list";
 
 const replyText = tokens.join("");
 
 /** Creates the check for one kind of answer. A body that equals one that was right is not parsed again. */
 export function createCheck(kind: AnswerKind): Check {
   const finalText = kind === "reply" ? replyText : undefined;
+  const find = kind === "list" ? checkList : (text: string) => checkStream(text, finalText);
   let right: Buffer | undefined;
   return (body) => {
     if (right?.equals(body)) return undefined;
-    const wrong = checkStream(body.toString(), finalText);
+    const wrong = find(body.toString());
     if (wrong === undefined) right = Buffer.from(body);
     return wrong;
   };
 }
+
+function checkList(body: string): string | undefined {
+  return withoutTimes(body) === list ? undefined : `the wrong list: ${body.slice(0, 300)}`;
+}
+
+/** JSON without the times of twins: this service has those of their files. */
+function withoutTimes(json: string): string {
+  return JSON.stringify(JSON.parse(json, (name, value) => (name.endsWith("At") ? "" : value)));
+}
+
+const list = withoutTimes(JSON.stringify(pageOf({ page: 1, limit: 20 })));
 
 function checkStream(body: string, finalText: string | undefined): string | undefined {
   let text = "";

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { deltaEvent, tokens } from "../../bench/burst/reply.ts";
+import { pageOf } from "../../bench/list/twins.ts";
 import { narrow } from "../../bench/live/capacity.ts";
 import { createCheck } from "../../bench/load/answers.ts";
 import { pace } from "../../bench/model/pacer.ts";
@@ -37,6 +38,23 @@ describe("the benchmark's checks", () => {
       const check = createCheck("reply");
       check(Buffer.from(reply));
       assert.match(check(Buffer.from(body)) ?? "", problem);
+    });
+  }
+
+  const page = pageOf({ page: 1, limit: 20 });
+
+  test("a list is right with all twins, whenever their files were written", () => {
+    const data = page.data.map((twin) => ({ ...twin, createdAt: "2026-01-01T00:00:00.000Z" }));
+    assert.equal(createCheck("list")(Buffer.from(JSON.stringify({ ...page, data }))), undefined);
+  });
+
+  for (const [what, body] of [
+    ["fewer twins", { ...page, data: page.data.slice(1) }],
+    ["another total", { ...page, pagination: { ...page.pagination, total: 3 } }],
+  ] as const) {
+    test(`a list with ${what} is wrong`, () => {
+      const check = createCheck("list");
+      assert.match(check(Buffer.from(JSON.stringify(body))) ?? "", /^the wrong list: /);
     });
   }
 

@@ -9,6 +9,7 @@ import { completionsService, twinService } from "../../bench/contenders/twin-ser
 import { fatesOf, killing, leaving } from "../../bench/fate/stages.ts";
 import { buildAll } from "../../bench/harness/build.ts";
 import { startLoad, startModel } from "../../bench/harness/workers.ts";
+import { list } from "../../bench/list/scenario.ts";
 import { openSession, type Session, type Stage } from "../../bench/live/session.ts";
 import type { SeenReply } from "../../bench/load/replies.ts";
 import { replyQuestion } from "../../bench/model/script.ts";
@@ -72,5 +73,18 @@ test("replies of this service are finished without their clients, and not double
   onStage(async (stage) => {
     const finished = { finished: 2, kept: 0, lost: 0, doubled: 0, got: 2 };
     assert.deepEqual(await fatesOf(twinService, [leaving], 2, stage), [finished]);
+  }),
+);
+
+test("a list costs this service a known time, and all its answers are right", { skip, timeout }, () =>
+  onStage(async (stage) => {
+    const effort = { seconds: 0.2, rounds: 1, isBrief: true, progress: () => {} };
+    const [part] = await list([twinService], stage, effort);
+    const [row, ...others] = part?.rows ?? [];
+    assert.deepEqual([row?.name, others], ["this service", []]);
+    assert.ok(
+      row && row.median > 0 && row.median < 1_000_000 / (row.more["answers/s"] ?? 0),
+      `${row?.median}`,
+    );
   }),
 );

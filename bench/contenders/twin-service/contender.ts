@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { signToken } from "../../../core/auth/jwt.ts";
 import { serverFile } from "../../harness/build.ts";
 import { freePort } from "../../harness/servers.ts";
+import { twins } from "../../list/twins.ts";
 import { completion } from "../completion.ts";
 import { type Contender, type Conversation, inBatches, requestJson } from "../contender.ts";
 
@@ -62,13 +63,14 @@ export const completionsService: Contender = {
   prepare: ({ url }, count) => nameConversations(url, count),
 };
 
-/** The twin `model` asks the model, `echo` repeats the question. */
+/** The twin `model` asks the model, the others repeat the question. */
 function writeTwins(folder: string): string {
   mkdirSync(folder, { recursive: true });
-  const twin = (name: string, engine: string, text: string) =>
-    writeFileSync(join(folder, `${name}.md`), `---\nname: ${name}\nengine: ${engine}\n---\n${text}`);
-  twin("model", "openai", "You are a helpful assistant.");
-  twin("echo", "echo", "Repeat.");
+  for (const { id, name, description, greeting, tags } of twins) {
+    const engine = id === "model" ? "openai" : "echo";
+    const matter = JSON.stringify({ name, description, greeting, tags, engine });
+    writeFileSync(join(folder, `${id}.md`), `---\n${matter}\n---\nYou are a helpful assistant.`);
+  }
   return folder;
 }
 
@@ -86,15 +88,21 @@ export function createClients(
   twinId: string,
 ): Promise<Client[]> {
   return inBatches(count, async () => {
-    const token = await signToken({ secret, sub: randomUUID(), expiresInSeconds: 3600 });
-    const body = { name: "bench", scope: "full_access" };
-    const { data } = await requestJson<{ data: { key: string } }>(`${url}/api/v1/auth/api-keys`, {
-      body,
-      key: token,
-    });
-    const create = () => createConversation(url, data.key, twinId);
-    return { key: data.key, conversations: await inBatches(conversations, create, 8) };
+    const key = await createKey(url);
+    const create = () => createConversation(url, key, twinId);
+    return { key, conversations: await inBatches(conversations, create, 8) };
   });
+}
+
+/** Creates an owner's key through the API. `requestsPerHour`: its limit; default: the server's. */
+export async function createKey(url: string, requestsPerHour?: number): Promise<string> {
+  const token = await signToken({ secret, sub: randomUUID(), expiresInSeconds: 3600, requestsPerHour });
+  const body = { name: "bench", scope: "full_access", requestsPerHour };
+  const made = await requestJson<{ data: { key: string } }>(`${url}/api/v1/auth/api-keys`, {
+    body,
+    key: token,
+  });
+  return made.data.key;
 }
 
 async function createConversation(url: string, key: string, twinId: string): Promise<string> {
