@@ -41,8 +41,10 @@ export function createJsonLog(options: JsonLogOptions): Log {
   const least = logLevels.indexOf(level);
   return (entryLevel, message, fields) => {
     if (logLevels.indexOf(entryLevel) < least) return;
-    const entry = { time: new Date(now()).toISOString(), level: entryLevel, message };
-    write(`${toJson({ ...entry, ...fields }, entry)}\n`);
+    const time = new Date(now()).toISOString();
+    // One spread, and last: with two, Node 20 takes ten times as long.
+    const entry = { time, level: entryLevel, message, ...fields };
+    write(`${toJson(entry, { time, level: entryLevel, message })}\n`);
   };
 }
 

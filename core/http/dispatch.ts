@@ -25,7 +25,7 @@ import {
 } from "./envelope.ts";
 import { readInput, takesBody } from "./input.ts";
 import { chargeRequest } from "./rate-limit.ts";
-import type { ApiExtension, Caller, HandlerContext, PathParams, Route } from "./route.ts";
+import type { ApiExtension, Call, Caller, HandlerContext, PathParams, Route } from "./route.ts";
 import { allowedMethods, createRouteFinder, createRouter, type MatchedPath, routeOf } from "./router.ts";
 
 /** What the steps need. */
@@ -155,15 +155,25 @@ export class Dispatcher {
     };
     try {
       const { clock } = context;
-      const input = await readInput(route, { request, fields, params, search }, { clock, reserve });
-      exchange.named = [input.body, input.query, params];
+      const { query, body } = await readInput(route, { request, fields, params, search }, { clock, reserve });
+      exchange.named = [body, query, params];
       if (takesBody(route)) await this.#lookAgain(exchange, route, caller);
       const named: Record<string, string | null> = {};
       for (const [name, header] of Object.entries(route.headers ?? {}))
         named[name] = request.headers.get(header);
-      const call = { ...input, caller: exchange.caller ?? caller, requestId, request, fields, params, rate };
-      const recheck = (maxAgeMs: number) => identifyCaller(route, request, fields, maxAgeMs);
-      const result = await route.handle({ ...call, headers: named, recheck }, context);
+      const call: Call = {
+        query,
+        body,
+        caller: exchange.caller ?? caller,
+        requestId,
+        request,
+        fields,
+        params,
+        rate,
+        headers: named,
+        recheck: (maxAgeMs) => identifyCaller(route, request, fields, maxAgeMs),
+      };
+      const result = await route.handle(call, context);
       exchange.named = [result.data, ...exchange.named];
       return this.#bound(toAnswer(route.success, result), exchange);
     } finally {
