@@ -115,6 +115,9 @@ class ReplyFollower implements EventStream {
       this.#wake?.(true); // the rest is the next piece
     } else if (feed.ended) {
       this.#ended = true;
+      // It was cancelled for a process that had sent more than it could save.
+      const isLost = feed.ended.status === "cancelled" && this.#offset > feed.text.length;
+      if (isLost) text += this.#continuation(feed.text.length);
       text += events.ended(feed.ended, this.#offset);
     }
     if (feed.released && !feed.ended) {
@@ -124,7 +127,7 @@ class ReplyFollower implements EventStream {
     return text === "" && !this.#ended ? undefined : { text, last: this.#ended };
   }
 
-  /** Tells the client to cut its text back to where another attempt goes on, if it can be told. */
+  /** Tells the client to cut its text back to where the reply goes on without it, if it can be told. */
   #continuation(from: number): string {
     this.#attempt = this.#feed.attempt;
     const event = this.#options.events.continued(from, this.#attempt);

@@ -163,8 +163,8 @@ export interface ReplyEvents {
   /** An engine's progress, as JSON. */
   progress(progress: string, offset: number): string;
   /**
-   * Another attempt goes on from this length, so that the client has to cut its text back. Undefined: it cannot be told,
-   * and keeps what it has; the last event has the whole text.
+   * The reply goes on from this length, in another attempt or to its end, so that the client has to cut its text back.
+   * Undefined: it cannot be told, and keeps what it has; the last event has the whole text.
    */
   continued(from: number, attempt: number): string | undefined;
   /** More text, as JSON. */

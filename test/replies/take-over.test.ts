@@ -68,8 +68,8 @@ function continued(events: readonly StreamEvent[]): StreamEvent[] {
   return events.filter(({ data }) => data.type === "progress" && data.progress.stage === "continued");
 }
 
-function continuedAt(from: number): StreamEvent {
-  return { id: from, data: { type: "progress", progress: { stage: "continued", from, attempt: 2 } } };
+function continuedAt(from: number, attempt = 2): StreamEvent {
+  return { id: from, data: { type: "progress", progress: { stage: "continued", from, attempt } } };
 }
 
 describe("a reply whose process died is gone on with by another one", () => {
@@ -337,6 +337,20 @@ describe("a process that was only cut off from the store", () => {
     assert.equal(shown(events, "One zwei"), "One 2");
   });
 
+  test("cuts it back, too, where another process has cancelled its reply for it", async () => {
+    await using two = await openTwo({ continues: "partial", saved: "One", sent: " zwei" });
+    for (const _ of ["One", " zwei"]) await two.stream.next();
+    two.cutOff();
+    const cancelling = two.other.cancel(two.messageId);
+    await two.expire();
+    two.reconnect();
+    await two.clock.advance(2000);
+    const message = await dataOf<MessageResource>(await cancelling);
+    assert.deepEqual([message.status, message.content], ["cancelled", "One"]);
+    const complete = { id: 3, data: { type: "complete", message } };
+    assert.deepEqual(await two.stream.rest(), [continuedAt(3, 1), complete]);
+  });
+
   test("stops its model as soon as it hears that its reply is not its own any more", async () => {
     await using two = await openTwo({ continues: "partial", saved: "One" });
     const run = await two.takenOver();
@@ -396,6 +410,18 @@ describe("a process that was only cut off from the store", () => {
     assert.equal(shown(events, "One".padEnd(30)), "One 2, and more than the first process has");
     assert.equal(shown(await two.stream.rest()), "One 2, and more than the first process has");
   });
+});
+
+test("a reader that waits for the rest of a reply is cut back where that was lost and the reply cancelled", async () => {
+  await using two = await openTwo({ continues: "partial", saved: "One", sent: " zwei" });
+  two.cutOff();
+  const resumed = await two.resume(8);
+  const cancelling = two.other.cancel(two.messageId);
+  await acceptedId(resumed);
+  await two.expire();
+  const message = await dataOf<MessageResource>(await cancelling);
+  const complete = { id: 3, data: { type: "complete", message } };
+  assert.deepEqual(await resumed.rest(), [continuedAt(3, 1), complete]);
 });
 
 test("a process that follows a reply begins a resumed stream with the cut, though its last look was before", async () => {

@@ -146,13 +146,15 @@ class Judge {
     storedReply(this.#world, this.#ledger, this.read.replyId);
   }
 
-  /** A stream is cut back only to what was saved when its reply was taken over. */
+  /** A stream is cut back only to what was saved when its reply was taken over, or cancelled by another process. */
   #judgeContinuation(event: StreamEvent): void {
-    const { takenOver, attempt } = storedReply(this.#world, this.#ledger, this.read.replyId);
+    const stored = storedReply(this.#world, this.#ledger, this.read.replyId);
+    const { takenOver, attempt, text, end, deleted } = stored;
     this.continued++;
     const progress: Record<string, unknown> = event.data.type === "progress" ? event.data.progress : {};
     const { from, attempt: told } = progress;
-    if (from !== event.id || from !== takenOver?.length || told !== attempt) {
+    const isLost = deleted || (end?.leaseExpiredBefore !== undefined && from === text.length);
+    if (from !== event.id || !(isLost || from === takenOver?.length) || told !== attempt) {
       this.#world.violate(`a stream goes on from ${from} in attempt ${told}, but not its reply`);
     }
     this.#offset = event.id;
@@ -182,8 +184,7 @@ class Judge {
     if (content.slice(from) === text) return;
     // Text that was sent but not yet saved may be lost with its process; text is never changed.
     const whole = content.slice(0, from) + text;
-    const ended = end?.leaseExpiredBefore !== undefined; // by another process
-    const interrupted = ended || end?.error?.code === "interrupted";
+    const interrupted = end?.error?.code === "interrupted";
     if (interrupted && (whole.startsWith(content) || content.startsWith(whole))) return;
     this.#world.violate(`the deltas of ${id} are not its text from ${this.#reading.from} on`);
   }

@@ -120,7 +120,7 @@ export class Subscriber {
   async #requireEnd({ message, text }: ToldEnd): Promise<void> {
     const stored = this.#storedReply(message.id);
     // Text that was sent but not yet saved may be lost with its process, or with its conversation.
-    const mayDiffer = message.error?.code === "interrupted" || isLost(stored) || stored?.deleted;
+    const mayDiffer = message.error?.code === "interrupted" || stored?.deleted;
     if (!mayDiffer && message.content !== text) this.#world.violate(`${message.id} was told with other text`);
     await requireStored(this.#world, this.#setting.ledger, message);
   }
@@ -129,7 +129,7 @@ export class Subscriber {
     return this.#setting.ledger.replies.get(id);
   }
 
-  /** Whether text that was told is lost without a word. */
+  /** Whether the last id may be refused, because text that was told is lost. */
   #isLost(): boolean {
     const { running } = this.#told;
     return running !== undefined && isLost(this.#storedReply(running.id));
@@ -160,7 +160,7 @@ export class Subscriber {
   }
 }
 
-/** Whether text that a dead process had sent is lost without a word: the reply was cancelled, and never taken over. */
+/** Whether an id of text that a dead process had sent may be refused: the reply was cancelled, and never taken over. */
 export function isLost(reply: StoredReply | undefined): boolean {
   return reply?.end?.leaseExpiredBefore !== undefined && reply.attempt === 1;
 }

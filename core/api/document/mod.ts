@@ -95,7 +95,7 @@ const progressSchema = {
   type: "object",
   description:
     "`accepted` comes first and has the ids. `continued` has `from`, the length to which the text is cut back, because " +
-    "another process goes on from there, and its `attempt`. Other stages are the engine's.",
+    "another process goes on from there or has cancelled the reply, and its `attempt`. Other stages are the engine's.",
   properties: {
     stage: { type: "string" },
     messageId: { type: "string" },
