@@ -13,7 +13,6 @@ import {
   type KnowledgeIndexOptions,
   longestQuestion,
 } from "./search/index.ts";
-import { readPersona } from "./text/sections.ts";
 
 /** A section that something comes from. */
 export interface KnowledgeSource {
@@ -84,7 +83,7 @@ export function createBriefings(options: KnowledgeIndexOptions = {}): (turn: Tur
     }
     const index = await indexOf(twin);
     const found = await search(index, turn);
-    const instructions = withMemory(readPersona(twin.name, twin.instructions).trim(), turn);
+    const instructions = withMemory(index.persona, turn);
     return { instructions, findings: tellFindings(found, index.topics), sources: found.map(toSource) };
   };
 }

@@ -8,7 +8,7 @@ import { type Clock, sleep, systemClock } from "../../core/base/clock.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { guessLanguage, type Language, languageOf } from "../languages/mod.ts";
 import { fullText, type Passage, toPassages } from "../text/passages.ts";
-import { readDocument, readInstructions, type Section, type Voice } from "../text/sections.ts";
+import { readDocument, readInstructions, type Section, type TwinText, type Voice } from "../text/sections.ts";
 import type { KnowledgeWarning } from "../text/source.ts";
 import { type Embed, fuse, Meanings, type Near } from "./meaning.ts";
 import { type Called, Names } from "./names.ts";
@@ -60,6 +60,8 @@ export class KnowledgeIndex {
   readonly language: Language;
   /** The twin's own phrases. */
   readonly voice: Voice;
+  /** How the twin behaves, in Markdown. */
+  readonly persona: string;
   /** Faults of the twin's instructions. */
   readonly warnings: readonly KnowledgeWarning[];
   readonly passages: readonly Passage[];
@@ -73,7 +75,7 @@ export class KnowledgeIndex {
   /** @internal Use {@link createKnowledgeIndex}. */
   constructor(
     name: string,
-    read: ReadTwin,
+    read: TwinText,
     language: Language,
     passages: readonly Passage[],
     postings: Postings,
@@ -81,6 +83,7 @@ export class KnowledgeIndex {
   ) {
     this.language = language;
     this.voice = read.voice;
+    this.persona = read.persona;
     this.warnings = read.warnings;
     this.passages = passages;
     this.topics = topicsOf(passages);
@@ -192,12 +195,6 @@ export function scoreOf(near: Near | undefined): number {
   return Math.min(0.5, Math.max(0, near?.likeness ?? 0));
 }
 
-interface ReadTwin {
-  readonly sections: readonly Section[];
-  readonly voice: Voice;
-  readonly warnings: readonly KnowledgeWarning[];
-}
-
 /**
  * Reads and indexes what a twin knows. A text of 20 MB takes seconds, in portions between which everything else runs.
  *
@@ -240,14 +237,14 @@ export async function createKnowledgeIndex(
 async function readTwin(
   { name, instructions, documents = [] }: IndexedTwin,
   clock: Clock,
-): Promise<ReadTwin> {
-  const { sections, voice, warnings } = readInstructions(name, instructions);
-  const all = [...sections];
+): Promise<TwinText> {
+  const read = readInstructions(name, instructions);
+  const sections = [...read.sections];
   for (const document of documents) {
     if (document.text.length > portion) await sleep(clock, 0);
-    for (const section of readDocument(document).sections) all.push(section);
+    for (const section of readDocument(document).sections) sections.push(section);
   }
-  return { sections: all, voice, warnings };
+  return { ...read, sections };
 }
 
 /** The beginnings of a twin's texts, to guess the language from. */

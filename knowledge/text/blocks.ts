@@ -4,16 +4,15 @@
  * @module
  */
 
-import { Lexer, type Token, type Tokens, type TokensList } from "marked";
-import { toMarkdown } from "./html.ts";
+import { Lexer, type Token, type Tokens } from "marked";
+import { MarkdownWriter } from "./html.ts";
 import { type KnowledgeWarning, readSource } from "./source.ts";
 
 /** A piece of Markdown. */
 export type Block =
   | { readonly kind: "heading"; readonly level: number; readonly text: string }
-  | { readonly kind: "text" | "code"; readonly text: string }
-  /** A line that asks what the blocks after it answer. */
-  | { readonly kind: "question"; readonly text: string }
+  /** A question is a line that asks what the blocks after it answer. */
+  | { readonly kind: "text" | "code" | "question"; readonly text: string }
   /** A list or a table. `head` belongs to each of its parts. */
   | {
       readonly kind: "parts";
@@ -35,45 +34,47 @@ export interface Blocks {
 /** Cuts Markdown into blocks. Never throws: all text is Markdown. `isMdx`: MDX is. */
 export function readBlocks(markdown: string, isMdx = false): Blocks {
   const { text, warnings } = readSource(markdown, isMdx);
-  const { tokens, links, notes } = lex(text);
-  const resolve = (block: string) => resolveNotes(resolveLinks(block, links), notes);
-  return { blocks: joinHtml(tokens).flatMap((token) => toBlocks(token, resolve)), warnings };
+  const lexer = new Lexer({ gfm: true });
+  const tokens = lexer.blockTokens(text, []);
+  const plain = tokens.some(isHtml) ? lexer.blockTokens(withoutHtml(tokens), []) : tokens;
+  const notes = new Map<string, string>();
+  const shown = plain.filter(({ type, raw }) => {
+    const [, name, note] = (type === "paragraph" && noteLine.exec(raw)) || [];
+    if (name && note) notes.set(name, note.trim());
+    return !name;
+  });
+  const resolve = (block: string) => {
+    const linked = block.replace(referenceLink, (whole, label: string, name: string) => {
+      const link = lexer.tokens.links[(name || label).toLowerCase()];
+      return link ? `[${label}](${link.href})` : whole;
+    });
+    const names = [...linked.matchAll(noteMark)].flatMap(([, name = ""]) => (notes.has(name) ? name : []));
+    return [linked, ...[...new Set(names)].map((name) => `[^${name}]: ${notes.get(name)}`)].join("\n\n");
+  };
+  return { blocks: shown.flatMap((token) => toBlocks(token, resolve)), warnings };
 }
-
-type Links = TokensList["links"];
 
 const noteLine = /^\[\^([^\]\s]+)\]:\s+([\s\S]*)$/u;
+const noteMark = /\[\^([^\]\s]+)\]/gu;
+const referenceLink = /\[([^\][]+)\]\[([^\][]*)\]/gu;
 
-function lex(text: string): { tokens: Token[]; links: Links; notes: ReadonlyMap<string, string> } {
-  const lexer = new Lexer({ gfm: true });
-  const notes = new Map<string, string>();
-  const tokens = lexer.blockTokens(text, []).filter((token) => {
-    const [, name, note] = (token.type === "paragraph" && noteLine.exec(token.raw)) || [];
-    if (name === undefined || note === undefined) return token.type !== "def";
-    notes.set(name, note.trim());
-    return false;
-  });
-  return { tokens, links: lexer.tokens.links, notes };
+function isHtml({ type, raw }: Token): boolean {
+  return type === "html" && !raw.startsWith("<!--");
 }
 
-/** Joins neighbouring blocks of HTML: a blank line within a table begins another one. */
-function joinHtml(tokens: readonly Token[]): Token[] {
-  const joined: Token[] = [];
+/** Writes Markdown for the HTML between other blocks. What its tags leave open ends at the next heading. */
+function withoutHtml(tokens: readonly Token[]): string {
+  const sections: string[] = [];
+  let writer = new MarkdownWriter();
   for (const token of tokens) {
-    const last = joined.at(-1);
-    const before = last?.type === "space" ? joined.at(-2) : last;
-    if (token.type === "html" && before?.type === "html" && !isAsked(token.raw) && !isAsked(before.raw)) {
-      if (last?.type === "space") joined.pop();
-      joined[joined.length - 1] = { ...before, raw: `${before.raw}\n${token.raw}` };
-    } else {
-      joined.push(token);
+    if (token.type === "heading") {
+      sections.push(writer.end());
+      writer = new MarkdownWriter();
     }
+    if (isHtml(token)) writer.writeHtml(token.raw);
+    else if (token.type !== "def") writer.write(token.raw); // the lexer knows it already
   }
-  return joined;
-}
-
-function isAsked(html: string): boolean {
-  return html.startsWith("<!--");
+  return [...sections, writer.end()].join("\n");
 }
 
 function toBlocks(token: Token, resolve: (text: string) => string): Block[] {
@@ -83,13 +84,13 @@ function toBlocks(token: Token, resolve: (text: string) => string): Block[] {
     case "hr":
       return [{ kind: "rule" }];
     case "html":
-      return htmlBlocks(token.raw, resolve);
+      return askedBlock(token.raw);
     case "list":
       return [listBlock(token as Tokens.List, resolve)];
     case "table":
       return [tableBlock(token as Tokens.Table, resolve)];
     case "code":
-      return [{ kind: "code", text: token.raw.replace(/^\n+|\s+$/gu, "") }];
+      return [{ kind: "code", text: token.raw.replace(/^\n+/u, "").trimEnd() }];
     case "blockquote":
       return [{ kind: "text", text: resolve(token.raw.trim()) }];
     case "paragraph":
@@ -100,31 +101,16 @@ function toBlocks(token: Token, resolve: (text: string) => string): Block[] {
   }
 }
 
-function htmlBlocks(html: string, resolve: (text: string) => string): Block[] {
-  if (isAsked(html)) {
-    const list = /^<!-- asked as:([\s\S]*?)(?:-->|$)/u.exec(html)?.[1] ?? "";
-    return [{ kind: "asked", phrases: list.split(";").flatMap((phrase) => phrase.trim() || []) }];
-  }
-  const inner = lex(toMarkdownIfFlat(html)).tokens.filter(({ type }) => type !== "html");
-  const end: Block[] = /^\s*<\/details>/iu.test(html) ? [{ kind: "rule" }] : []; // of a block that began before
-  return [...end, ...inner.flatMap((token) => toBlocks(token, resolve))];
-}
-
-/** HTML that is nested too deep is left out. */
-function toMarkdownIfFlat(html: string): string {
-  try {
-    return toMarkdown(html);
-  } catch (error) {
-    if (error instanceof RangeError) return "";
-    throw error;
-  }
+function askedBlock(html: string): Block[] {
+  const [, list] = /^<!-- asked as:([\s\S]*?)(?:-->|$)/u.exec(html) ?? [];
+  return list === undefined
+    ? []
+    : [{ kind: "asked", phrases: list.split(";").flatMap((phrase) => phrase.trim() || []) }];
 }
 
 function listBlock(list: Tokens.List, resolve: (text: string) => string): Block {
   const text = resolve(joinLines(list.raw.trimEnd()));
-  const asks = list.items.every(({ text: item }) =>
-    /^(?:\*\*|__)|^[^\n]*[?？؟]\s*$/mu.test(item.split("\n", 1)[0] ?? ""),
-  );
+  const asks = list.items.every(({ text: item }) => /^(?:\*\*|__|[^\n]*[?？؟]\s*(?:\n|$))/u.test(item));
   // Steps are of no use one by one, but numbered questions are.
   if (list.items.length < 2 || (list.ordered && !asks)) return { kind: "text", text };
   const parts = list.items.map((item) => resolve(joinLines(item.raw.trimEnd())));
@@ -132,8 +118,9 @@ function listBlock(list: Tokens.List, resolve: (text: string) => string): Block 
 }
 
 function tableBlock({ raw }: Tokens.Table, resolve: (text: string) => string): Block {
-  const [names = "", line = "", ...rows] = resolve(raw.trim()).split("\n");
-  return { kind: "parts", text: [names, line, ...rows].join("\n"), head: `${names}\n${line}`, parts: rows };
+  const text = resolve(raw.trim());
+  const [names = "", line = "", ...parts] = text.split("\n");
+  return { kind: "parts", text, head: `${names}\n${line}`, parts };
 }
 
 const questionLabel =
@@ -142,27 +129,18 @@ const bold = /^(?:\*\*|__)(?=\S)(?:(?!\*\*|__).)+(?:\*\*|__)\s*[:：]?$/u;
 const questionMark = /[?？؟](?:\*\*|__)?$/u;
 const longestQuestionLine = 240;
 
-/** A paragraph, cut where one of its lines asks something that the next ones answer. */
-function paragraphBlocks(text: string): Block[] {
-  const blocks: Block[] = [];
-  let lines: string[] = [];
-  const endText = () => {
-    if (lines.length > 0) blocks.push({ kind: "text", text: joinLines(lines.join("\n")) });
-    lines = [];
-  };
-  let asked = false;
-  for (const line of text.split("\n")) {
-    const isQuestion = (blocks.length + lines.length === 0 || asked) && isQuestionLine(line);
-    if (isQuestion) {
-      endText();
-      blocks.push({ kind: "question", text: line.trim() });
-      asked = true;
-    } else {
-      lines.push(line);
-    }
+/** A paragraph. If its first line asks something, it is cut where a line does that the next ones answer. */
+function paragraphBlocks(paragraph: string): Block[] {
+  const blocks: { kind: "question" | "text"; text: string }[] = [];
+  const lines = paragraph.split("\n");
+  if (!isQuestionLine(lines[0] ?? "")) return [{ kind: "text", text: joinLines(paragraph) }];
+  for (const line of lines) {
+    const last = blocks.at(-1);
+    if (isQuestionLine(line)) blocks.push({ kind: "question", text: line.trim() });
+    else if (last?.kind === "text") last.text += `\n${line}`;
+    else blocks.push({ kind: "text", text: line });
   }
-  endText();
-  return blocks;
+  return blocks.map(({ kind, text }) => ({ kind, text: joinLines(text) }));
 }
 
 function isQuestionLine(line: string): boolean {
@@ -171,74 +149,34 @@ function isQuestionLine(line: string): boolean {
   return bold.test(text) || questionLabel.test(text) || questionMark.test(text);
 }
 
-const hardBreak = / {2}$|\\$/u;
-const listItem = /^\s*(?:[-*+]|\d{1,9}[.)])\s/u;
+const softBreak = /(?<=[^\s\\]) ?\n[ \t]*(?!\s|[-*+]\s|\d{1,9}[.)]\s)/gu;
 
 /**
  * Joins lines, because many clients show an answer as plain text, where a line break within a paragraph would be seen.
  * Where breaks mean something (items, code, tables, quotes, line ends with two spaces), they stay.
  */
 function joinLines(text: string): string {
-  const lines = text.split("\n");
-  if (lines.some((line) => /^\s*(?:[|>]|`{3}|~{3})/u.test(line))) return text;
-  const parts: string[] = []; // joined at the end: a growing text would be copied for each line
-  let above = "";
-  for (const line of lines) {
-    const own =
-      parts.length === 0 ||
-      listItem.test(line) ||
-      line.trim() === "" ||
-      above === "" ||
-      hardBreak.test(above);
-    if (own) {
-      parts.push(parts.length === 0 ? line : `\n${line}`);
-    } else {
-      parts[parts.length - 1] = (parts.at(-1) ?? "").trimEnd();
-      parts.push(` ${line.trim()}`);
-    }
-    above = line.trim() === "" ? "" : line;
-  }
-  return parts.join("");
-}
-
-/** Puts the addresses of reference links into the text: their definitions may be in another section. */
-function resolveLinks(text: string, links: Links): string {
-  if (!text.includes("[")) return text;
-  return text
-    .replace(/\[\[(?:[^\][|]*\|)?([^\][|]+)\]\]/gu, "$1") // a wiki's link
-    .replace(/\[([^\][]+)\]\[([^\][]*)\]/gu, (whole, label: string, name: string) => {
-      const link = links[(name || label).toLowerCase()];
-      return link ? `[${label}](${link.href})` : whole;
-    });
-}
-
-/** Adds the footnotes that a text refers to. */
-function resolveNotes(text: string, notes: ReadonlyMap<string, string>): string {
-  if (notes.size === 0) return text;
-  const names = [...text.matchAll(/\[\^([^\]\s]+)\]/gu)].flatMap(([, name = ""]) =>
-    notes.has(name) ? name : [],
-  );
-  const added = [...new Set(names)].map((name) => `[^${name}]: ${notes.get(name)}`);
-  return [text, ...added].join("\n\n");
+  return /^\s*(?:[|>]|`{3}|~{3})/mu.test(text) ? text : text.replace(softBreak, " ");
 }
 
 /** Longer lines are no headings, and searching them for pairs of marks would take long. */
 const longestLine = 500;
+const inlineLexer = new Lexer({ gfm: true });
 
 /** The words of a line of Markdown, without its markup. */
 export function plainText(line: string): string {
-  return line
-    .slice(0, longestLine)
-    .replace(/\s*\{[#.:][^}]*\}\s*$/u, "") // an anchor: {#id}
-    .replace(/\[\[(?:[^\][|]*\|)?([^\][|]+)\]\]/gu, "$1")
-    .replace(/!?\[([^\][]*)\]\([^()]*(?:\([^()]*\)[^()]*)*\)/gu, "$1")
-    .replace(/!?\[([^\][]*)\]\[[^\][]*\]/gu, "$1")
-    .replace(/\[\^[^\]\s]+\]/gu, "")
-    .replace(/<\/?[a-z][^<>]*>/giu, "")
-    .replace(/(`+)(.+?)\1/gu, "$2")
-    .replace(/(\*\*|__)(?=\S)(.+?)(?<=\S)\1/gu, "$2")
-    .replace(/(?<![\p{L}\p{N}\\])([*_])(?=\S)(.+?)(?<=\S)\1(?![\p{L}\p{N}])/gu, "$2")
-    .replace(/~~(.+?)~~/gu, "$1")
-    .replace(/\\([!-/:-@[-`{-~])/gu, "$1")
-    .trim();
+  const unlinked = line.slice(0, longestLine).replace(/!?\[([^\][]*)\]\[[^\][]*\]|\[\^[^\]\s]+\]/gu, "$1");
+  return wordsOf(inlineLexer.inlineTokens(unlinked, [])).trim();
+}
+
+function wordsOf(tokens: readonly Token[]): string {
+  const words = tokens.map((token) => {
+    if (token.type === "html" || token.type === "br") return token.type === "br" ? " " : "";
+    return "tokens" in token && token.tokens
+      ? wordsOf(token.tokens)
+      : "text" in token
+        ? token.text
+        : token.raw;
+  });
+  return words.join("");
 }

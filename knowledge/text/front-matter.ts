@@ -32,7 +32,7 @@ export function readFrontMatter(document: string): Described {
   // Between two rulers, there may be ordinary text.
   if (mark === "---" && inner.trim() !== "" && !/^\s*["']?[\w-]+["']?\s*:/mu.test(inner)) return none;
   const rest = whole.replace(/[^\n]/gu, "") + text.slice(whole.length);
-  const { properties, line } = mark === "+++" ? parseToml(inner) : parseYaml(inner);
+  const { properties, line } = parse(mark === "+++" ? tomlToYaml(inner) : inner);
   if (line !== undefined) {
     const message = "The front matter cannot be read, and is left out.";
     return { ...none, text: rest, warnings: [{ line: line + (mark === "" ? 0 : 1), message }] };
@@ -41,18 +41,18 @@ export function readFrontMatter(document: string): Described {
   return { text: rest, title: phrasesOf(properties.title)[0], askedAs, warnings: [] };
 }
 
-interface Parsed {
-  readonly properties: Readonly<Record<string, unknown>>;
-  /** The line of the fault, from 1. */
-  readonly line?: number | undefined;
+/** The strings, numbers, and lists at the top of a TOML document are written as in YAML; there is nothing else to know of it. */
+function tomlToYaml(toml: string): string {
+  const [top = ""] = toml.split(/^\s*\[/mu, 1);
+  return top.replace(/^[ \t]*([\w-]+)[ \t]*=[ \t]*/gmu, "$1: ");
 }
 
-/** JSON is YAML, too. */
-function parseYaml(text: string): Parsed {
+/** The properties that YAML says, or else the line of the fault, from 1. JSON is YAML, too. */
+function parse(yaml: string): { properties: Readonly<Record<string, unknown>>; line?: number } {
   const lineCounter = new LineCounter();
   // What the last two do takes the square of a hostile text's length.
   const options = { logLevel: "silent", lineCounter, uniqueKeys: false, prettyErrors: false } as const;
-  const parsed = parseDocument(text, options);
+  const parsed = parseDocument(yaml, options);
   const [error] = parsed.errors;
   if (error) return { properties: {}, line: lineCounter.linePos(error.pos[0]).line };
   try {
@@ -63,23 +63,8 @@ function parseYaml(text: string): Parsed {
   }
 }
 
-/** The strings, and lists of strings, at the top of a TOML document: there is nothing else to know of it. */
-function parseToml(text: string): Parsed {
-  const properties: Record<string, unknown> = {};
-  for (const [, name = "", value = ""] of text.matchAll(
-    /^\s*(\w+)\s*=\s*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\[[^\]]*\])/gmu,
-  )) {
-    const strings = [...value.matchAll(/"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)'/gu)].map(
-      ([, one, other]) => one ?? other ?? "",
-    );
-    properties[name] = value.startsWith("[") ? strings : strings[0];
-  }
-  const bad = text.split("\n").findIndex((line) => /^\s*[^#\s[\]"'{}][^=]*$/u.test(line));
-  return bad === -1 || Object.keys(properties).length > 0 ? { properties } : { properties, line: bad + 1 };
-}
-
 function phrasesOf(value: unknown): string[] {
-  if (typeof value === "string") return value.trim() === "" ? [] : [value.trim()];
-  if (typeof value === "number") return [String(value)];
-  return Array.isArray(value) ? value.flatMap(phrasesOf) : [];
+  if (Array.isArray(value)) return value.flatMap(phrasesOf);
+  if (typeof value !== "string" && typeof value !== "number") return [];
+  return String(value).trim() === "" ? [] : [String(value).trim()];
 }

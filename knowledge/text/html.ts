@@ -1,30 +1,34 @@
 /**
- * Turns blocks of HTML within Markdown into Markdown, so that headings, lists and tables count in either form.
+ * Turns HTML into Markdown, so that headings, lists and tables count in either form.
  *
  * @module
  */
 
 import { Parser } from "htmlparser2";
 
-const breaks = new Set(
-  "address article aside blockquote body center dd details div dl fieldset figcaption figure footer form header hr html main nav ol p section ul".split(
-    " ",
-  ),
-);
+const blocks =
+  "address article aside blockquote body center dd div dl fieldset figcaption figure footer form header hr html main nav ol p section ul";
+/** What is written before and after an element's text. */
+const marks = new Map<string, readonly [before: string, after: string]>([
+  ["b", ["**", "**"]],
+  ["strong", ["**", "**"]],
+  ["em", ["*", "*"]],
+  ["i", ["*", "*"]],
+  ["del", ["~~", "~~"]],
+  ["s", ["~~", "~~"]],
+  ["code", ["`", "`"]],
+  ["pre", ["\n\n```\n", "\n```\n\n"]],
+  ["dt", ["\n\n**", "**\n\n"]],
+  ["summary", ["\n\n**", "**\n\n"]],
+  ["details", ["\n\n", "\n\n---\n\n"]],
+]);
+for (const name of blocks.split(" ")) marks.set(name, ["\n\n", "\n\n"]);
+for (const level of [1, 2, 3, 4, 5, 6]) marks.set(`h${level}`, [`\n\n${"#".repeat(level)} `, "\n\n"]);
 const unseen = new Set(["script", "style", "template", "head", "title", "noscript", "nav", "svg", "iframe"]);
 /** The deepest nesting of elements: browsers write no deeper pages, and the parser needs quadratic time for it. */
 const deepest = 200;
 /** Lists that are deeper are written like this one: Markdown takes long to read them, and no one means them. */
 const deepestList = 20;
-const marks: ReadonlyMap<string, string> = new Map([
-  ["b", "**"],
-  ["strong", "**"],
-  ["em", "*"],
-  ["i", "*"],
-  ["code", "`"],
-  ["del", "~~"],
-  ["s", "~~"],
-]);
 
 /**
  * The Markdown of a page of HTML, with its title as the first heading if it has no other one.
@@ -40,110 +44,82 @@ const marks: ReadonlyMap<string, string> = new Map([
  */
 export function readHtml(html: string): string {
   const markdown = toMarkdown(html).trim();
-  const title = /<title\b[^>]*>([^<]*)<\/title/iu
-    .exec(html.slice(0, 20_000))?.[1]
-    ?.replace(/\s+/gu, " ")
-    .trim();
-  return !title || /^# /mu.test(markdown) ? markdown : `# ${toMarkdown(title).trim()}\n\n${markdown}`;
+  const [, title = ""] = /<title\b[^>]*>([^<]*)<\/title/iu.exec(html.slice(0, 20_000)) ?? [];
+  return !title.trim() || /^# /mu.test(markdown) ? markdown : `# ${toMarkdown(title).trim()}\n\n${markdown}`;
 }
 
-/**
- * The Markdown for a block of HTML. Tags without a meaning there are left out, their text stays.
- *
- * @throws {RangeError} if its elements are nested more than 200 deep.
- */
-export function toMarkdown(html: string): string {
+function toMarkdown(html: string): string {
   const writer = new MarkdownWriter();
-  let depth = 0;
-  const parser = new Parser(
-    {
-      onopentag: (name, attributes) => {
-        if (++depth > deepest) throw new RangeError(`HTML is nested more than ${deepest} deep.`);
-        writer.open(name, attributes);
-      },
-      ontext: (text) => writer.text(text),
-      onclosetag: (name, isImplied) => {
-        depth--;
-        writer.close(name, isImplied);
-      },
-    },
-    { decodeEntities: true },
-  );
-  parser.end(html);
+  writer.writeHtml(html);
+  if (writer.isTooDeep) throw new RangeError(`HTML is nested more than ${deepest} deep.`);
   return writer.end();
 }
 
-class MarkdownWriter {
-  #out = "";
+/** Writes Markdown for HTML, with Markdown between its tags. Of tags without a meaning there, the text stays. */
+export class MarkdownWriter {
+  /** Whether elements are nested more than 200 deep. What follows in HTML is left out. */
+  isTooDeep = false;
+  readonly #parser = new Parser({
+    onopentag: (name, attributes) => this.#open(name, attributes),
+    ontext: (text) => this.#writeText(text),
+    onclosetag: (name) => this.#close(name),
+  });
+  readonly #out: string[] = [];
+  #depth = 0;
   #hidden = 0;
   #verbatim = 0;
-  #depth = 0;
+  #lists = 0;
   #rows: string[][] = [];
   #cell: string | undefined;
   readonly #links: string[] = [];
 
-  open(name: string, attributes: Readonly<Record<string, string>>): void {
-    const level = /^h([1-6])$/u.exec(name)?.[1];
-    if (unseen.has(name)) this.#hidden++;
-    else if (level) this.#write(`\n\n${"#".repeat(Number(level))} `);
-    else if (name === "summary" || name === "dt") this.#write("\n\n**");
-    else if (name === "li")
-      this.#write(`\n${"  ".repeat(Math.min(Math.max(0, this.#depth - 1), deepestList))}- `);
-    else if (name === "br") this.#write(this.#cell === undefined ? "  \n" : " ");
-    else if (name === "pre") this.#openCode();
-    else if (name === "tr") this.#rows.push([]);
-    else if (name === "td" || name === "th") this.#cell = "";
-    else if (name === "img" && attributes.alt) this.#write(`![${attributes.alt}](${attributes.src ?? ""})`);
-    else if (name === "a") this.#openLink(attributes.href);
-    else if (marks.has(name) && this.#verbatim === 0) this.#write(marks.get(name) ?? "");
-    else if (breaks.has(name)) this.#write("\n\n");
-    if (name === "ul" || name === "ol") this.#depth++;
+  writeHtml(html: string): void {
+    this.#parser.write(html);
   }
 
-  text(text: string): void {
-    if (this.#hidden > 0) return;
-    this.#write(this.#verbatim > 0 ? text : text.replace(/\s+/gu, " "));
-  }
-
-  /** `isImplied`: the block ends before the tag does. */
-  close(name: string, isImplied: boolean): void {
-    if (unseen.has(name)) this.#hidden--;
-    else if (/^h[1-6]$/u.test(name)) this.#write("\n\n");
-    else if (name === "summary" || name === "dt") this.#write("**\n\n");
-    else if (name === "pre") this.#closeCode();
-    else if (name === "td" || name === "th") this.#closeCell();
-    else if (name === "table") this.#closeTable();
-    else if (name === "details" && !isImplied) this.#write("\n\n---\n\n");
-    else if (name === "a") this.#write(this.#links.pop() ?? "");
-    else if (marks.has(name) && this.#verbatim === 0) this.#write(marks.get(name) ?? "");
-    else if (breaks.has(name)) this.#write("\n\n");
-    if (name === "ul" || name === "ol") this.#depth--;
+  write(markdown: string): void {
+    if (this.#hidden > 0 || markdown === "") return;
+    if (this.#cell === undefined) this.#out.push(markdown);
+    else this.#cell += markdown.replace(/\s+/gu, " ");
   }
 
   end(): string {
+    this.#parser.end();
     this.#closeTable(); // a table that is not closed
-    return this.#out.replace(/^ (?=\S)/gmu, "");
+    return this.#out.join("");
   }
 
-  #write(text: string): void {
-    if (this.#hidden > 0) return;
-    if (this.#cell === undefined) this.#out += text;
-    else this.#cell += text.replace(/\s+/gu, " ");
+  #open(name: string, { href, src = "", alt }: Readonly<Record<string, string>>): void {
+    this.isTooDeep = ++this.#depth > deepest;
+    if (this.isTooDeep) this.#parser.pause();
+    if (unseen.has(name)) this.#hidden++;
+    if (name === "li") this.write(`\n${"  ".repeat(Math.min(Math.max(0, this.#lists - 1), deepestList))}- `);
+    if (name === "br") this.write(this.#cell === undefined ? "  \n" : " ");
+    if (name === "tr") this.#rows.push([]);
+    if (name === "td" || name === "th") this.#cell = "";
+    if (name === "img" && alt) this.write(`![${alt}](${src})`);
+    if (name === "a") this.#links.push(href ? `](${href})` : "");
+    if (name === "a" && href) this.write("[");
+    if (name === "ul" || name === "ol") this.#lists++;
+    if (this.#verbatim === 0) this.write(marks.get(name)?.[0] ?? "");
+    if (name === "pre") this.#verbatim++;
   }
 
-  #openCode(): void {
-    this.#write("\n\n```\n");
-    this.#verbatim++;
+  #writeText(text: string): void {
+    const isAtStart = this.#cell === undefined && (this.#out.at(-1) ?? "\n").endsWith("\n");
+    const words = () => text.replace(isAtStart ? /^\s+/u : "", "").replace(/\s+/gu, " ");
+    this.write(this.#verbatim > 0 ? text : words());
   }
 
-  #closeCode(): void {
-    this.#verbatim--;
-    this.#write("\n```\n\n");
-  }
-
-  #openLink(href: string | undefined): void {
-    this.#write(href ? "[" : "");
-    this.#links.push(href ? `](${href})` : "");
+  #close(name: string): void {
+    this.#depth--;
+    if (unseen.has(name)) this.#hidden--;
+    if (name === "a") this.write(this.#links.pop() ?? "");
+    if (name === "td" || name === "th") this.#closeCell();
+    if (name === "table") this.#closeTable();
+    if (name === "ul" || name === "ol") this.#lists--;
+    if (name === "pre") this.#verbatim--;
+    if (this.#verbatim === 0) this.write(marks.get(name)?.[1] ?? "");
   }
 
   #closeCell(): void {
@@ -156,6 +132,6 @@ class MarkdownWriter {
     this.#cell = undefined;
     if (!head) return;
     const toLine = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-    this.#out += ["\n", toLine(head), toLine(head.map(() => "---")), ...rows.map(toLine), "\n"].join("\n");
+    this.write(["\n", toLine(head), toLine(head.map(() => "---")), ...rows.map(toLine), "\n"].join("\n"));
   }
 }

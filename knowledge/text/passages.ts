@@ -32,32 +32,23 @@ const introductionLength = 400;
 
 /** Cuts the section at a position into passages. The first one stands for the section as a whole. */
 export function toPassages(section: Section, position: number): Passage[] {
-  const { heading, parents, askedAs } = section;
+  const { heading, parents, askedAs, children } = section;
   const shared = { section: position, heading, parents, askedAs };
   const units = toUnits(section.blocks);
   const whole = joinBlocks(units.map(({ text }) => text));
-  const introduced = section.children.length > 0 && whole.length <= introductionLength;
-  const texts = introduced
-    ? [overview(whole, section)]
-    : whole.length <= sectionLength
-      ? [whole]
-      : chunks(units);
   const parts = units.flatMap((unit) => unit.parts);
-  const names = introduced ? section.children.map((child) => child.heading) : [];
-  return [
-    ...texts.map((text) => ({
-      ...shared,
-      text,
-      ...(introduced && { indexed: [whole, ...names].join("\n") }),
-    })),
-    ...(parts.length > 1 ? parts.map((part) => ({ ...shared, ...part })) : []),
-  ];
+  const titled = parts.length > 1 ? parts.map((part) => ({ ...shared, ...part })) : [];
+  if (children.length > 0 && whole.length <= introductionLength) {
+    const indexed = [whole, ...children.map((child) => child.heading)].join("\n");
+    return [{ ...shared, text: overview(whole, section), indexed }, ...titled];
+  }
+  const texts = whole.length <= sectionLength ? [whole] : chunks(units);
+  return [...texts.map((text) => ({ ...shared, text })), ...titled];
 }
 
 /** What a passage of an introducing section says: its parts, or their names where they are too long. */
 function overview(introduction: string, section: Section): string {
-  const parts = section.children.map((child) => joinBlocks([`**${child.heading}**`, fullText(child)]));
-  const full = joinBlocks([introduction, ...parts]);
+  const full = fullText(section);
   if (full.length <= sectionLength) return full;
   return joinBlocks([introduction, section.children.map((child) => `- **${child.heading}**`).join("\n")]);
 }
@@ -65,10 +56,7 @@ function overview(introduction: string, section: Section): string {
 /** All of a section, with the sections below it. */
 export function fullText({ blocks, children }: Section): string {
   const own = toUnits(blocks).map(({ text }) => text);
-  return joinBlocks([
-    ...own,
-    ...children.map((child) => joinBlocks([`**${child.heading}**`, fullText(child)])),
-  ]);
+  return joinBlocks([...own, ...children.flatMap((child) => [`**${child.heading}**`, fullText(child)])]);
 }
 
 function joinBlocks(texts: readonly string[]): string {
@@ -85,46 +73,25 @@ interface Unit {
 
 /** Joins questions with their answers. A question that nothing follows is ordinary text. */
 function toUnits(blocks: readonly Block[]): Unit[] {
-  const units: Unit[] = [];
-  let question: string | undefined;
-  let answer: Unit[] = [];
-
-  function endAnswer(): void {
-    if (question !== undefined) units.push(answer.length > 0 ? toPair(question, answer) : toText(question));
-    question = undefined;
-    answer = [];
-  }
-
+  const groups: { question?: string; answer: Unit[] }[] = [];
   for (const block of blocks) {
-    if (block.kind === "rule" || block.kind === "question") endAnswer();
-    if (block.kind === "question") question = block.text;
-    else if (block.kind === "text" || block.kind === "code" || block.kind === "parts") {
-      (question === undefined ? units : answer).push(toUnit(block));
-    }
+    if (block.kind === "question") groups.push({ question: block.text, answer: [] });
+    else if (!("text" in block) || groups.length === 0) groups.push({ answer: [] });
+    if ("text" in block && block.kind !== "question") groups.at(-1)?.answer.push(toUnit(block));
   }
-  endAnswer();
-  return units;
+  return groups.flatMap(({ question, answer }) => {
+    if (question === undefined) return answer;
+    const text = joinBlocks([question, ...answer.map((unit) => unit.text)]);
+    const pieces =
+      text.length > sectionLength ? [question, ...answer.flatMap((unit) => unit.pieces)] : [text];
+    return [{ text, parts: answer.length > 0 ? [{ title: plainText(question), text }] : [], pieces }];
+  });
 }
 
-function toPair(question: string, answer: readonly Unit[]): Unit {
-  const text = joinBlocks([question, ...answer.map((unit) => unit.text)]);
-  return {
-    text,
-    parts: [{ title: plainText(question), text }],
-    pieces: text.length > sectionLength ? [question, ...answer.flatMap((unit) => unit.pieces)] : [text],
-  };
-}
-
-function toText(text: string): Unit {
-  return { text, parts: [], pieces: [text] };
-}
-
-function toUnit(block: Extract<Block, { kind: "text" | "code" | "parts" }>): Unit {
-  if (block.kind !== "parts") {
-    const { kind, text } = block;
-    return { text, parts: [], pieces: kind === "code" ? [text] : sentences(text) };
-  }
-  const { head, parts, text } = block;
+function toUnit(block: Extract<Block, { text: string }>): Unit {
+  const { kind, text } = block;
+  if (kind !== "parts") return { text, parts: [], pieces: kind === "code" ? [text] : sentences(text) };
+  const { head, parts } = block;
   const withHead = (part: string) => (head === "" ? part : `${head}\n${part}`);
   return {
     text,

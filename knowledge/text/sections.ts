@@ -49,11 +49,10 @@ export interface TwinText {
   /** All sections in order, those with children before them. */
   readonly sections: readonly Section[];
   readonly voice: Voice;
+  /** The part that says how the twin behaves, in Markdown: what is no section. */
+  readonly persona: string;
   readonly warnings: readonly KnowledgeWarning[];
 }
-
-const privateHeading = /^(?:instructions|persona)$/iu;
-const voiceHeading = /^voice$/iu;
 
 /**
  * Reads the instructions of the twin called `name`: what a search finds, and what is wrong with the text.
@@ -68,19 +67,8 @@ const voiceHeading = /^voice$/iu;
  */
 export function readInstructions(name: string, markdown: string): TwinText {
   const { blocks, warnings } = readBlocks(markdown);
-  const reader = new SectionReader();
-  const title = findTitle(blocks, name);
-  for (const block of blocks) reader.read(block, block === title);
-  return { sections: reader.end(), voice: readVoice(reader.voice), warnings };
-}
-
-/** The part of a twin's instructions that says how it behaves, in Markdown: what is no section. */
-export function readPersona(name: string, markdown: string): string {
-  const { blocks } = readBlocks(markdown);
-  const reader = new SectionReader();
-  const title = findTitle(blocks, name);
-  for (const block of blocks) reader.read(block, block === title);
-  return reader.persona.join("\n\n");
+  const { sections, voice, persona } = divide(blocks, findTitle(blocks, name));
+  return { sections, voice: readVoice(voice), persona: persona.join("\n\n").trim(), warnings };
 }
 
 /**
@@ -99,101 +87,92 @@ export function readDocument({
   path,
   text,
 }: Twin["documents"][number]): Pick<TwinText, "sections" | "warnings"> {
-  const fileName = path
-    .replace(/^.*\//u, "")
-    .replace(/\.[^.]+$/u, "")
-    .replace(/[-_]+/gu, " ");
-  const reader = new SectionReader();
+  const fileName = path.replace(/^.*\/|\.[^./]+$/gu, "").replace(/[-_]+/gu, " ");
   if (/\.txt$/iu.test(path)) {
-    reader.read({ kind: "heading", level: 0, text: fileName }, false);
-    for (const block of plainBlocks(text)) reader.read(block, false);
-    return { sections: reader.end(), warnings: [] };
+    const paragraphs = text.replace(/^\ufeff/u, "").split(/(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*/u);
+    const blocks = paragraphs.map((paragraph) => ({ kind: "text", text: paragraph.trim() }) as const);
+    const said = blocks.filter((block) => block.text !== "");
+    return {
+      sections: divide([{ kind: "heading", level: 0, text: fileName }, ...said]).sections,
+      warnings: [],
+    };
   }
   const { title, askedAs, text: markdown, warnings } = readFrontMatter(text);
   const read = readBlocks(markdown, /\.mdx$/iu.test(path));
   const first = findTitle(read.blocks);
-  const heading = first?.kind === "heading" ? first.text : fileName;
-  const others = title === undefined || first === undefined ? [] : [heading];
-  reader.read({ kind: "heading", level: 0, text: title ?? heading }, false);
-  reader.read({ kind: "asked", phrases: [...others, ...askedAs] }, false);
-  for (const block of read.blocks) if (block !== first) reader.read(block, false);
-  return { sections: reader.end(), warnings: [...warnings, ...read.warnings] };
-}
-
-function plainBlocks(text: string): Block[] {
-  const paragraphs = text.replace(/^\ufeff/u, "").split(/(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*/u);
-  return paragraphs.flatMap((paragraph): Block[] =>
-    paragraph.trim() === "" ? [] : [{ kind: "text", text: paragraph.trim() }],
-  );
+  const heading = title ?? first?.text ?? fileName;
+  const phrases = title === undefined || first === undefined ? askedAs : [first.text, ...askedAs];
+  const { sections } = divide([
+    { kind: "heading", level: 0, text: heading },
+    { kind: "asked", phrases },
+    ...read.blocks.filter((block) => block !== first),
+  ]);
+  return { sections, warnings: [...warnings, ...read.warnings] };
 }
 
 interface OpenSection extends Section {
   readonly level: number;
   readonly blocks: Block[];
   readonly askedAs: string[];
-  readonly children: Section[];
-  /** Whether it is knowledge: neither a title nor private. */
-  readonly known: boolean;
+  children: OpenSection[];
+  /** Whether it is knowledge, not private. */
+  readonly isKnown: boolean;
 }
 
-class SectionReader {
-  readonly voice: string[] = [];
-  /** What is outside of sections, or in private ones. */
-  readonly persona: string[] = [];
-  readonly #sections: OpenSection[] = [];
-  #open: OpenSection[] = [];
-
-  read(block: Block, isTitle: boolean): void {
-    if (block.kind === "heading") this.#openSection(block.level, block.text, isTitle);
-    else this.#addTo(this.#open.at(-1), block);
-  }
-
-  /** The sections that have something to say, by themselves or in their parts. */
-  end(): readonly Section[] {
-    const said = new Set<Section>();
-    for (const section of this.#sections.toReversed()) {
-      const children = section.children.filter((child) => said.has(child));
-      section.children.splice(0, section.children.length, ...children);
-      if (section.blocks.length > 0 || children.length > 0) said.add(section);
+/** Divides blocks into sections, and into what is outside of them, or in private ones. */
+function divide(blocks: readonly Block[], title?: Block) {
+  const sections: OpenSection[] = [];
+  const persona: string[] = [];
+  const voice: string[] = [];
+  let open: OpenSection[] = [];
+  for (const block of blocks) {
+    if (block.kind === "heading") {
+      open = open.filter((section) => section.level < block.level);
+      if (block === title) continue;
+      const section = toSection(block, open.at(-1));
+      open.push(section);
+      if (section.isKnown) sections.push(section);
+      continue;
     }
-    return this.#sections.filter((section) => said.has(section));
-  }
-
-  #openSection(level: number, heading: string, isTitle: boolean): void {
-    this.#open = this.#open.filter((open) => open.level < level);
-    const above = this.#open.at(-1);
-    const isPrivate = isHidden(heading) || this.#open.some((open) => isHidden(open.heading));
-    const parents = this.#open.filter(({ known }) => known).map((open) => open.heading);
-    const known = !isTitle && !isPrivate;
-    const section = { level, heading, parents, known, blocks: [], askedAs: [], children: [] };
-    if (!isTitle) this.#open.push(section);
-    if (!known) return;
-    this.#sections.push(section);
-    if (above?.known) above.children.push(section);
-  }
-
-  #addTo(section: OpenSection | undefined, block: Block): void {
-    if (section?.known) {
+    const section = open.at(-1);
+    if (section?.isKnown) {
       if (block.kind === "asked") for (const phrase of block.phrases) section.askedAs.push(phrase);
       else if (!isContents(block)) section.blocks.push(block);
     } else if ("text" in block) {
-      this.persona.push(block.text);
-      if (section && voiceHeading.test(section.heading)) this.voice.push(block.text);
+      persona.push(block.text);
+      if (section && voiceHeading.test(section.heading)) voice.push(block.text);
     }
   }
+  // Those that have something to say, by themselves or in their parts, which come after them.
+  const says = (section: OpenSection) => section.blocks.length + section.children.length > 0;
+  for (const section of sections.toReversed()) section.children = section.children.filter(says);
+  return { sections: sections.filter(says), persona, voice };
 }
+
+function toSection({ level, text }: Heading, above: OpenSection | undefined): OpenSection {
+  const isKnown = above?.isKnown !== false && !isHidden(text);
+  const parents = above ? [...above.parents, above.heading] : [];
+  const section = { level, heading: text, parents, isKnown, blocks: [], askedAs: [], children: [] };
+  if (above && isKnown) above.children.push(section);
+  return section;
+}
+
+type Heading = Extract<Block, { kind: "heading" }>;
+
+const privateHeading = /^(?:instructions|persona)$/iu;
+const voiceHeading = /^voice$/iu;
 
 function isHidden(heading: string): boolean {
   return privateHeading.test(heading) || voiceHeading.test(heading);
 }
 
 /** A heading at the very start that names the document instead of opening a section. */
-function findTitle(blocks: readonly Block[], name?: string): Block | undefined {
+function findTitle(blocks: readonly Block[], name?: string): Heading | undefined {
   const first = blocks.find((block) => block.kind !== "asked");
   if (first?.kind !== "heading" || isHidden(first.text)) return undefined;
   if (first.text.toLowerCase() === name?.trim().toLowerCase()) return first;
-  const others = blocks.filter((block) => block.kind === "heading" && block !== first);
-  const alone = others.every((heading) => heading.kind === "heading" && heading.level > first.level);
+  const others = blocks.filter((block): block is Heading => block.kind === "heading" && block !== first);
+  const alone = others.every(({ level }) => level > first.level);
   return first.level === 1 && alone && (others.length > 0 || name === undefined) ? first : undefined;
 }
 
@@ -201,11 +180,7 @@ const linkToSection = /^\s*(?:[-*+]|\d{1,9}[.)])\s+\[[^\]]*\]\(#[^)]*\)\s*$/u;
 
 /** Whether a block is a table of contents: nothing but links to sections. */
 function isContents(block: Block): boolean {
-  return (
-    "text" in block &&
-    block.text.includes("](#") &&
-    block.text.split("\n").every((line) => linkToSection.test(line))
-  );
+  return "text" in block && block.text.split("\n").every((line) => linkToSection.test(line));
 }
 
 function readVoice(blocks: readonly string[]): Voice {

@@ -1,10 +1,9 @@
 /**
- * Prepares Markdown for the lexer: takes out what is not shown, and what would make the lexer hide text or take long.
+ * Makes plain Markdown of a text: without comments, without what site generators add (MDX, Liquid and shortcodes, attribute
+ * lists, admonitions), and without what would make the lexer hide text or take long.
  *
  * @module
  */
-
-import { toPlainMarkdown } from "./dialects.ts";
 
 /** A fault in a text that its author should know of. */
 export interface KnowledgeWarning {
@@ -21,153 +20,155 @@ export interface Source {
   readonly warnings: readonly KnowledgeWarning[];
 }
 
-// No backtick may follow: ```npm start``` is a line with code in it.
-const fenceLine = /^\s*(`{3,}(?=[^`]*$)|~{3,})(.*)$/u;
+// Code in a line. Longer runs of backticks are none: to look for the end of each would take long.
+const code = /(?<!`)(?<ticks>`{1,9})(?!`).*?(?<!`)\k<ticks>(?!`)/u.source;
+const beginnings = new RegExp(
+  [
+    // A code block. No backtick may follow: ```npm start``` is a line with code in it.
+    /^[ \t]*(?<fence>`{3,}(?=[^`\n]*$)|~{3,}).*/u.source,
+    // A box whose text is indented: `!!! note "Title"` of MkDocs; `??? question "Title"` is folded.
+    /^(?<box>!!!|\?\?\?\+?)(?:[ \t]+[\w-]+)+[ \t]*(?:"(?<title>.*)")?[ \t]*$/u.source,
+    // A comment: HTML's, MDX's, Obsidian's.
+    /(?<comment><!--|\{\/\*|^ {0,3}%%|%%(?=.*?%%))/u.source,
+    code,
+  ].join("|"),
+  "gmu",
+);
+const commentEnds: Readonly<Record<string, string>> = { "<!--": "-->", "{/*": "*/}", "%%": "%%" };
+const boxBody = /(?:\n(?:(?: {4}|\t).*|[ \t]*$))*/muy;
 const askedAs = /^\s*asked as:([\s\S]*)$/iu;
-const contents = /^\s*\[(?:\[_?toc_?\]|toc)\]\s*$/iu;
-// Quotes and lists deeper than in any real text, for which the lexer needs a call or a copy of the text each.
-const deepQuote = /^((?: {0,3}>){12})[ >]+/u;
-const deepItem = /^[ \t]{60,}(?=[-*+] |\d{1,9}[.)] )/u;
-
-interface CommentMarks {
-  readonly begin: string;
-  readonly end: string;
-}
-
-// HTML's, and Obsidian's.
-const commentMarks: readonly CommentMarks[] = [
-  { begin: "<!--", end: "-->" },
-  { begin: "%%", end: "%%" },
-];
 
 /** Takes the comments out of Markdown, and drops the beginning of a code block or comment that never ends. */
 export function readSource(markdown: string, isMdx = false): Source {
   // U+2028 and U+2029 do not end a line in Markdown, but do in the lexer's patterns: a private heading would become text.
-  const lines = markdown
+  const text = markdown
     .replace(/^\ufeff/u, "")
-    .replace(/[\u2028\u2029]/gu, " ")
-    .split(/\r\n?|\n/u);
-  return new SourceReader(toPlainMarkdown(lines, isMdx)).read();
-}
-
-interface FoundComment {
-  /** Where in its first line it begins. */
-  readonly from: number;
-  /** The line that it ends on. */
-  readonly line: number;
-  /** What follows it there. */
-  readonly rest: string;
-  /** Other ways to ask for the section, which it lists. */
-  readonly asked: string | undefined;
+    .replace(/\r\n?/gu, "\n")
+    .replace(/[\u2028\u2029]/gu, " ");
+  const warnings: KnowledgeWarning[] = [];
+  return { text: new SourceReader(text, isMdx, 1, warnings).read(), warnings };
 }
 
 class SourceReader {
-  readonly #lines: readonly string[];
+  readonly #text: string;
+  readonly #isMdx: boolean;
+  readonly #warnings: KnowledgeWarning[];
   readonly #kept: string[] = [];
-  readonly #warnings: KnowledgeWarning[] = [];
+  /** The text is kept, or left out, up to here. */
+  #at = 0;
+  #line: number;
+  /** Up to where lines are counted. */
+  #counted = 0;
+  /** Marks that nothing ends in the rest of the text. */
+  readonly #unclosed = new Set<string>();
 
-  constructor(lines: readonly string[]) {
-    this.#lines = lines;
+  constructor(text: string, isMdx: boolean, firstLine: number, warnings: KnowledgeWarning[]) {
+    this.#text = text;
+    this.#isMdx = isMdx;
+    this.#line = firstLine;
+    this.#warnings = warnings;
   }
 
-  read(): Source {
-    for (let at = 0; at < this.#lines.length; ) {
-      const fence = fenceLine.exec(this.#line(at))?.[1];
-      at = fence === undefined ? this.#readLine(at) : this.#readCode(at, fence);
+  read(): string {
+    const marks = new RegExp(beginnings);
+    for (let found = marks.exec(this.#text); found; found = marks.exec(this.#text)) {
+      const { fence, box, title, comment } = found.groups ?? {};
+      const [from, to] = [found.index, marks.lastIndex];
+      if (fence !== undefined) marks.lastIndex = this.#readCode(fence, from, to);
+      else if (box !== undefined) marks.lastIndex = this.#readBox(title, from, to);
+      else if (comment !== undefined) marks.lastIndex = this.#readComment(comment.trim(), from, to);
     }
-    return { text: this.#kept.join("\n"), warnings: this.#warnings };
+    this.#keep(this.#text.slice(this.#at), this.#text.length);
+    return this.#kept.join("");
   }
 
-  #line(at: number): string {
-    return this.#lines[at] ?? "";
+  /** Keeps a code block. Without an end, its first line is left out, so that the rest is read as what it looks like. */
+  #readCode(fence: string, from: number, to: number): number {
+    const end = new RegExp(`^[ \\t]*${fence}[\`~]*[ \\t]*$`, "gmu");
+    end.lastIndex = to;
+    const isClosed = !this.#unclosed.has(fence) && end.test(this.#text);
+    if (!isClosed) this.#warn(fence, from, "code block");
+    this.#keep(this.#text.slice(this.#at, from), isClosed ? end.lastIndex : to);
+    if (isClosed) this.#kept.push(this.#text.slice(from, end.lastIndex));
+    return this.#at;
   }
 
-  /** Copies a code block. Without an end, its first line is left out, so that the rest is read as what it looks like. */
-  #readCode(begin: number, fence: string): number {
-    for (let at = begin + 1; at < this.#lines.length; at++) {
-      const [, marks, info] = fenceLine.exec(this.#line(at)) ?? [];
-      if (!marks?.startsWith(fence) || info?.trim()) continue;
-      for (const line of this.#lines.slice(begin, at + 1)) this.#kept.push(line);
-      return at + 1;
-    }
-    this.#warn(begin, `The code block that begins with ${fence} is not closed.`);
-    return begin + 1;
+  #readBox(title: string | undefined, from: number, to: number): number {
+    boxBody.lastIndex = to;
+    const [body = ""] = boxBody.exec(this.#text) ?? [];
+    this.#keep(this.#text.slice(this.#at, from), to + body.length);
+    const reader = new SourceReader(
+      body.replace(/^(?: {4}|\t)/gmu, ""),
+      this.#isMdx,
+      this.#lineAt(to),
+      this.#warnings,
+    );
+    this.#kept.push(title ? `**${title}**` : "", reader.read());
+    return this.#at;
   }
 
-  /** Copies a line, and those that a comment in it continues on, without comments. */
-  #readLine(begin: number): number {
-    let at = begin;
-    let rest = this.#line(at);
-    let kept = "";
-    const asked: string[] = [];
-    for (let found = this.#findComment(rest, at); found; found = this.#findComment(rest, at)) {
-      kept += rest.slice(0, found.from);
-      if (/^\s|^$/u.test(found.rest)) kept = kept.trimEnd(); // one space is enough
-      if (found.asked !== undefined) asked.push(`<!-- asked as: ${found.asked} -->`);
-      at = found.line;
-      rest = found.rest;
-    }
-    const line = kept + rest;
-    const onlyComment = line.trim() === "" && (at > begin || this.#line(begin).trim() !== "");
-    if (!onlyComment && !contents.test(line)) this.#kept.push(limitDepth(line));
-    this.#kept.push(...asked);
-    return at + 1;
+  /** Leaves a comment out, with the line or the space before it that would be left. */
+  #readComment(mark: string, from: number, to: number): number {
+    const end = commentEnds[mark] ?? mark;
+    const until = this.#unclosed.has(mark) ? -1 : this.#text.indexOf(end, to);
+    if (until === -1) this.#warn(mark, from, "comment");
+    if (until === -1 && mark !== "<!--") return to;
+    const next = until === -1 ? this.#text.length : until + end.length;
+    const before = this.#text.slice(this.#at, from);
+    const spaces = before.slice(before.trimEnd().length);
+    const after = this.#text.charAt(next);
+    const kept = spaces.replace(/[^\n]/gu, "").slice(after === "\n" ? 1 : 0);
+    const asked = askedAs.exec(this.#text.slice(to, next - end.length))?.[1];
+    this.#keep(after.trim() === "" ? before.trimEnd() + kept : before, next);
+    if (asked !== undefined) this.#kept.push(`\n<!-- asked as: ${asked.replaceAll("\n", ";")} -->\n`);
+    return next;
   }
 
-  /** The first comment of a line that is not in code. */
-  #findComment(line: string, at: number): FoundComment | undefined {
-    let codeUntil = 0;
-    const unpaired = new Set<string>(); // runs of backticks that no other one of the same length follows
-    for (const { 0: mark, index } of line.matchAll(/`+|<!--|%%/gu)) {
-      if (index < codeUntil || unpaired.has(mark)) continue;
-      const marks = commentMarks.find(({ begin }) => begin === mark);
-      const found = marks && this.#readComment(line, index, marks, at);
-      if (found) return found;
-      if (marks) continue;
-      const end = endOfCode(line, index + mark.length, mark);
-      if (end === -1) unpaired.add(mark);
-      else codeUntil = end;
-    }
-    return undefined;
+  #keep(markdown: string, until: number): void {
+    this.#kept.push(toPlainMarkdown(markdown, this.#isMdx));
+    this.#at = until;
   }
 
-  #readComment(
-    line: string,
-    from: number,
-    { begin, end }: CommentMarks,
-    at: number,
-  ): FoundComment | undefined {
-    const isHtml = begin === "<!--";
-    const parts: string[] = [];
-    let rest = line.slice(from + begin.length);
-    for (let number = at; number < this.#lines.length; rest = this.#line(++number)) {
-      const until = rest.indexOf(end);
-      if (until !== -1) {
-        const text = [...parts, rest.slice(0, until)].join("\n");
-        const asked = isHtml ? askedAs.exec(text)?.[1]?.replaceAll("\n", ";") : undefined;
-        return { from, line: number, rest: rest.slice(until + end.length), asked };
-      }
-      // Percent signs within a line are no comment unless another two follow there.
-      if (!isHtml && line.slice(0, from).trim() !== "") return undefined;
-      parts.push(rest);
-    }
-    this.#warn(at, `The comment that begins with ${begin} is not closed.`);
-    return isHtml ? { from, line: this.#lines.length, rest: "", asked: undefined } : undefined;
+  #warn(mark: string, at: number, what: string): void {
+    if (this.#unclosed.has(mark)) return;
+    this.#unclosed.add(mark);
+    const message = `The ${what} that begins with ${mark} is not closed.`;
+    this.#warnings.push({ line: this.#lineAt(at), message });
   }
 
-  #warn(at: number, message: string): void {
-    this.#warnings.push({ line: at + 1, message });
+  #lineAt(at: number): number {
+    this.#line += this.#text.slice(this.#counted, at).split("\n").length - 1;
+    this.#counted = at;
+    return this.#line;
   }
 }
 
-/** Where the code ends that a run of backticks begins: at the next run of the same length. -1: it begins no code. */
-function endOfCode(line: string, from: number, mark: string): number {
-  for (const { 0: run, index } of line.slice(from).matchAll(/`+/gu)) {
-    if (run === mark) return from + index + run.length;
-  }
-  return -1;
-}
+const template = /\{%[^{}\n]*%\}|\{\{[^{}\n]*\}\}|\{:[^{}\n]*\}/u.source;
+const wikiLink = /\[\[(?:[^\][|\n]*\|)?(?<label>[^\][|\n]+)\]\]/u.source;
+const inLines = new RegExp(`${code}|${template}|${wikiLink}`, "gu");
+const contents = /^[ \t]*\[(?:\[_?toc_?\]|toc)\][ \t]*$/gimu;
+const attributes = /\{[ \t]*[.#][^{}\n]*\}[ \t]*$/gmu;
+// `:::tip Title` and `:::tip[Title]` of Docusaurus and VitePress, which end with `:::`.
+const fencedBox = /^[ \t]*:{3,}[ \t]*(?:\{?[\w-]+\}?[ \t]*(?:\[(.*)\]|(.*)))?$/gmu;
+const alert = /^([ \t]*>)[ \t]*\[!\w+\][ \t]*$/gmu;
+const mdx =
+  /^(?:import\s.*\bfrom\s+["'].*["'];?|import\s+["'].*["'];?|export\s+(?:const|default|function|let)\s.*)$/gmu;
+// Quotes and lists deeper than in any real text, for which the lexer needs a call or a copy of the text each.
+const deepQuote = /^((?: {0,3}>){12})[ >]+/gmu;
+const deepItem = /^[ \t]{60,}(?=[-*+] |\d{1,9}[.)] )/gmu;
 
-function limitDepth(line: string): string {
-  return line.replace(deepQuote, "$1 ").replace(deepItem, " ".repeat(60));
+/** What is between code and comments, without what site generators add. */
+function toPlainMarkdown(markdown: string, isMdx: boolean): string {
+  const plain = isMdx ? markdown.replace(mdx, "") : markdown;
+  return plain
+    .replace(contents, "")
+    .replace(inLines, (whole, ticks?: string, label = "") => (ticks === undefined ? label : whole))
+    .replace(attributes, "")
+    .replace(fencedBox, (_, one?: string, other?: string) => {
+      const title = (one ?? other ?? "").trim();
+      return title && `**${title}**`;
+    })
+    .replace(alert, "$1")
+    .replace(deepQuote, "$1 ")
+    .replace(deepItem, " ".repeat(60));
 }
