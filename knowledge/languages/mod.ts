@@ -29,10 +29,10 @@ export const languages: readonly Language[] = Object.entries(languageTexts).map(
 );
 
 function toLanguage(code: string, { stopWords, hears, says }: LanguageTexts): Language {
-  const heard = hears.split("|").map((phrases) => phrases.replace(/\s+/gu, " ").trim());
+  const heard = hears.split(" | ");
   const fillers = heard.at(-1) ?? "";
+  const said = says.split(" | ");
   const words = [...stopWords, ...fillers.split(/[ ;]/u)].flatMap((word) => normalize(word).split(/[\s']/u));
-  const said = says.split("|").map((phrase) => phrase.replace(/\s+/gu, " ").trim());
   const kinds = smallTalkKinds.map((kind, at) => [kind, heard[at]?.split(";") ?? []]);
   return {
     code,
