@@ -22,11 +22,15 @@ const followedMs = 5000;
 /** The same after the store was found to be down, when no follower can say so. Longer than a follower's call may hang. */
 const unheardMs = 10_000;
 
-/** Pause between two saves of a running reply, in milliseconds; shorter if the lease is short. */
+/** How often a running reply is saved, in milliseconds; more often if the lease is short. */
 const saveMs = 1000;
 
-/** That pause while a follower reads the saved text, in milliseconds. */
-const followedSaveMs = 60;
+/**
+ * Replies are saved at beats of their process, so many milliseconds apart, and the saves of a beat share a commit. Each has
+ * one beat in 20, by the time at which it began, so that no beat takes long, and every beat while a follower reads the
+ * saved text.
+ */
+const beatMs = 50;
 
 /** Pause before the store is asked again for an end or a history, in milliseconds. */
 export const retryMs = 500;
@@ -79,11 +83,16 @@ export class Saver {
    * `before` is called before each save.
    */
   start(before: () => void): void {
-    const pause = this.#pauseMs;
-    this.#savedAt = this.#context.clock.now();
+    const { clock } = this.#context;
+    const began = clock.now();
+    const beats = this.#pauseMs / beatMs;
+    this.#savedAt = began;
     this.#saving = repeat(
-      this.#context.clock,
-      () => (this.isFollowedThroughStore ? Math.min(followedSaveMs, pause) : pause),
+      clock,
+      () =>
+        this.isFollowedThroughStore
+          ? beatMs - (clock.now() % beatMs)
+          : this.#pauseMs - ((clock.now() - (began % beats) * beatMs) % this.#pauseMs),
       async () => {
         this.#limitFollowing();
         before();
