@@ -4,11 +4,12 @@
  * @module
  */
 
+import { setImmediate } from "node:timers";
 import { type MessagePath, withPair } from "../../core/store/path.ts";
 import type { EndReply } from "../../core/store/records.ts";
 import type { AbandonedReply, BeginReply, BeginResult, SaveResult, Store } from "../../core/store/store.ts";
 import { findClaim, makeClaim } from "./claims.ts";
-import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
+import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { findPath } from "./messages.ts";
 import { markUnanswered } from "./review.ts";
 import { pathFromRow, textOrNull, toJson } from "./rows.ts";
@@ -18,6 +19,7 @@ import { addUsage } from "./usage.ts";
 export function replyMethods(
   driver: SqlDriver,
 ): Pick<Store, "beginReply" | "saveReply" | "endReply" | "requestCancel"> {
+  const saves = new Saves(driver);
   return {
     async beginReply(begin) {
       // Nearly always the conversation never forked, and is as the caller knows it.
@@ -38,9 +40,7 @@ export function replyMethods(
 
     async saveReply({ owner, id, content, sources, lastAttempt, lease }): Promise<SaveResult> {
       const text = [content ?? null, toJson(sources)];
-      const params = [owner, id, lease.holder, lease.until, ...text, lastAttempt ? 1 : null];
-      const result = await driver.batch([{ sql: saveText, params }]);
-      const row = result.committed ? result.rows[0]?.[0] : undefined;
+      const row = await saves.add([owner, id, lease.holder, lease.until, ...text, lastAttempt ? 1 : null]);
       if (!row) return "lost";
       return Number(row.cancel_requested) === 1 ? "cancel_requested" : "saved";
     },
@@ -57,6 +57,33 @@ export function replyMethods(
       await driver.batch([{ sql, params: [owner, id, endUser] }]);
     },
   };
+}
+
+/** Commits the saves of a turn of the event loop together. */
+class Saves {
+  readonly #driver: SqlDriver;
+  #statements: SqlStatement[] = [];
+  #committing: Promise<BatchResult> | undefined;
+
+  constructor(driver: SqlDriver) {
+    this.#driver = driver;
+  }
+
+  /** The row of a save, if the holder still has the reply. */
+  async add(params: readonly SqlValue[]): Promise<SqlRow | undefined> {
+    const index = this.#statements.push({ sql: saveText, params }) - 1;
+    this.#committing ??= this.#commit();
+    const result = await this.#committing;
+    return result.committed ? result.rows[index]?.[0] : undefined;
+  }
+
+  async #commit(): Promise<BatchResult> {
+    await new Promise((resolve) => setImmediate(resolve));
+    const statements = this.#statements;
+    this.#statements = [];
+    this.#committing = undefined;
+    return this.#driver.batch(statements);
+  }
 }
 
 const saveText = `UPDATE messages
