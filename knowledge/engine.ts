@@ -81,7 +81,7 @@ export function createKnowledgeEngine(
 
 /** Answers a message: small talk, one question, or several. */
 async function answer(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
-  const asked = index.asked(turn.content);
+  const asked = index.names.asked(turn.content);
   if (asked) return tell([certain(asked)], turn, index);
   if (!calledIn(turn, index)?.alone) {
     const talk = recognizeSmallTalk(turn.content, turn.twin.name);
@@ -93,17 +93,14 @@ async function answer(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
   if (questions.length < 2) return answerQuestion({ ...turn, content }, index);
   const answers = await Promise.all(
     questions.map(async (question) => {
-      const { text, sources } = await answerQuestion({ ...turn, content: question, history: [] }, index);
-      return {
-        question,
-        sources: sources ?? [],
-        text: sources?.length ? text : say("unknown", turn, index, []),
-      };
+      const own = await answerQuestion({ ...turn, content: question, history: [] }, index);
+      const text = own.sources?.length ? own.text : say("unknown", turn, index, []);
+      return { text: `**${question}**\n\n${text}`, sources: own.sources ?? [] };
     }),
   );
   const sources = answers.flatMap((one) => one.sources);
   if (sources.length === 0) return answerQuestion({ ...turn, content }, index);
-  return { text: join(...answers.map(({ question, text }) => `**${question}**\n\n${text}`)), sources };
+  return { text: join(...answers.map(({ text }) => text)), sources };
 }
 
 /** The questions of a message. What asks nothing by itself belongs to the one before it, or to the first. */
@@ -121,19 +118,17 @@ function questionsIn(content: string, index: KnowledgeIndex): string[] {
 }
 
 async function answerQuestion(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
-  const asked = index.asked(turn.content);
+  const asked = index.names.asked(turn.content);
   if (asked) return tell([certain(asked)], turn, index);
   const found = await search(turn, index);
   if (!found) return dontKnow(turn, index);
   const { findings, sure } = found;
   const [first, ...others] = findings;
   const quoted = complete(first, others, turn, index);
-  if (!sure && quoted.length === 1) {
-    const { text, sources } = tell([first], turn, index, others, true);
-    return { text: join(say("nearest", turn, index, [first.passage.heading]), text), sources };
-  }
-  const { text, sources } = tell(quoted, turn, index, others);
-  return { text: join(say("answer", turn, index, [first.passage.heading]), text), sources };
+  const isDoubtful = !sure && quoted.length === 1;
+  const { text, sources } = tell(quoted, turn, index, others, isDoubtful || quoted.length > 1);
+  const before = say(isDoubtful ? "nearest" : "answer", turn, index, [first.passage.heading]);
+  return { text: join(before, text), sources };
 }
 
 /** The section that the message calls by its heading. During a conversation, "it" does not mean a section called IT. */
@@ -152,7 +147,7 @@ async function search(turn: Turn, index: KnowledgeIndex): Promise<Found | undefi
   const inContext = async () => {
     if (subject === undefined) return undefined;
     const { words } = index.read(content);
-    const found = judge(index.readTogether(content, subject), index);
+    const found = judge(index.read(content, subject), index);
     const toThePoint =
       words.size === 0 || [...words.keys()].some((word) => found?.findings[0].words.has(word));
     return toThePoint ? byMeaning(found, `${subject}\n${content}`, index) : undefined;
@@ -172,8 +167,7 @@ function searchAlone(turn: Turn, index: KnowledgeIndex): Found | undefined {
 /** The section that a message calls by its heading: of those with the same, the one that fits message and subject best. */
 function quoteCalled(called: Passage, { content }: Turn, index: KnowledgeIndex, subject?: string): Found {
   const isIts = ({ passage }: Finding) => passage.heading === called.heading;
-  const inContext =
-    subject === undefined ? [] : index.find(index.readTogether(content, subject)).filter(isIts);
+  const inContext = subject === undefined ? [] : index.find(index.read(content, subject)).filter(isIts);
   const findings = index.find(index.read(content));
   const best = called.title === undefined ? (inContext[0] ?? findings.find(isIts)) : undefined;
   const passage = best?.passage ?? called;
@@ -252,8 +246,8 @@ function complete(
     const short = names.filter(({ length }) => length <= mostWordsOfName).map((name) => name.join(" "));
     return asked.every((word) => found.has(word) && short.some((name) => name.includes(word)));
   };
-  if (missing.length === 0 || 2 * missing.length !== words.length) return [first];
-  if (!isNamedAfter(first, [...first.words])) return [first];
+  const isHalf = missing.length > 0 && 2 * missing.length === words.length;
+  if (!isHalf || !isNamedAfter(first, [...first.words])) return [first];
   const second = others.find(
     (other) => other.passage.section !== first.passage.section && isNamedAfter(other, missing),
   );
@@ -271,15 +265,19 @@ function tell(
   turn: Turn,
   index: KnowledgeIndex,
   others: readonly Finding[] = [],
-  isNamed = found.length > 1,
+  isNamed = false,
 ): Answer {
   const quotes = found.map(({ passage }) =>
-    isNamed || index.isAmbiguous(passage) ? `**${index.nameOf(passage)}**\n\n${passage.text}` : passage.text,
+    isNamed || index.names.namesakesOf(passage).length > 0
+      ? `**${index.names.nameOf(passage)}**\n\n${passage.text}`
+      : passage.text,
   );
   const told = [...found.map(({ passage }) => passage.heading), ...quotes].join("\n");
   const near = others.filter(({ passage, score }) => score >= enoughToOffer && !wasTold(passage, turn));
-  const namesakes = found.flatMap(({ passage }) => index.namesakesOf(passage));
-  const names = [...namesakes, ...near.map(({ passage }) => passage)].map((passage) => index.nameOf(passage));
+  const namesakes = found.flatMap(({ passage }) => index.names.namesakesOf(passage));
+  const names = [...namesakes, ...near.map(({ passage }) => passage)].map((passage) =>
+    index.names.nameOf(passage),
+  );
   const related = [...new Set(names)].filter((name) => !told.includes(name)).slice(0, mostRelated);
   return {
     text: join(...quotes, related.length > 0 ? say("related", turn, index, related) : ""),
@@ -294,10 +292,8 @@ function join(...parts: readonly string[]): string {
 /** Admits not knowing, and offers topics, the nearest first. */
 function dontKnow(turn: Turn, index: KnowledgeIndex): Answer {
   const near = index.find(index.read(turn.content)).filter(({ words }) => words.size > 0);
-  const nearest = near.map(({ passage }) => index.nameOf(passage));
-  const offered = [
-    ...new Set([...new Set(nearest)].slice(0, mostRelated).concat(rotate(index.topics, turn))),
-  ];
+  const nearest = [...new Set(near.map(({ passage }) => index.names.nameOf(passage)))];
+  const offered = [...new Set([...nearest.slice(0, mostRelated), ...rotate(index.topics, turn)])];
   const text = say("unknown", turn, index, offered);
   const offersTopics = offered.some((topic) => text.includes(topic));
   const offer = offersTopics || offered.length === 0 ? "" : ` ${say("topics", turn, index, offered)}`;

@@ -1,5 +1,5 @@
 /**
- * Small talk: greetings, thanks, "tell me more", and the phrases for them.
+ * Small talk: greetings, thanks, "tell me more".
  *
  * Recognition is strict: a message counts as small talk only if nothing else is in it. Greetings and the like are
  * recognized in all languages, whichever the twin speaks.
@@ -7,9 +7,8 @@
  * @module
  */
 
-import { languages, type Phrases, type SmallTalkKind } from "./languages/mod.ts";
+import { languages, type SmallTalkKind } from "./languages/mod.ts";
 import { fold, normalize } from "./search/normalize.ts";
-import type { Occasion, Voice } from "./text/sections.ts";
 
 /** The kinds of small talk. */
 export type SmallTalk = SmallTalkKind | "private";
@@ -24,7 +23,10 @@ const mostAround = 10;
 const kinds = ["goodbye", "thanks", "about", "wellbeing", "topics", "more", "greeting"] as const;
 
 interface Vocabulary {
-  readonly phrases: readonly { readonly kind: (typeof kinds)[number]; readonly key: string }[];
+  readonly phrases: readonly {
+    readonly kind: (typeof kinds)[number];
+    readonly key: string;
+  }[];
   readonly fillers: readonly string[];
 }
 
@@ -66,19 +68,12 @@ export function withoutSmallTalk(message: string, name: string): string {
   });
   const first = isSmall.indexOf(false);
   if (first === -1) return message;
-  const last = isSmall.indexOf(true, first);
-  // What follows the thanks is a name.
-  const isSigned =
-    last !== -1 &&
-    (
-      sentences
-        .slice(last)
-        .join("")
-        .match(/\p{L}+/gu) ?? []
-    ).length <= 6;
-  const end = isSigned && !/[?？؟]/u.test(sentences.slice(last).join("")) ? last : sentences.length;
-  const kept = sentences.slice(first, end).filter((_, at) => !isSmall[first + at]);
-  return kept.join(" ");
+  // What follows the thanks is a name, unless it asks something.
+  const thanks = isSmall.indexOf(true, first);
+  const signature = thanks === -1 ? "" : sentences.slice(thanks).join("");
+  const isSigned = (signature.match(/\p{L}+/gu) ?? []).length <= 6 && !/[?？؟]/u.test(signature);
+  const end = thanks !== -1 && isSigned ? thanks : sentences.length;
+  return sentences.filter((_, at) => at >= first && at < end && !isSmall[at]).join(" ");
 }
 
 function recognize(message: string, name: string, { phrases, fillers }: Vocabulary): SmallTalk | undefined {
@@ -115,22 +110,6 @@ export function refersBack(message: string): boolean {
 export function pointsBack(phrase: string): boolean {
   const key = phrase.toLowerCase();
   return key === "more" || backwardWords.has(key);
-}
-
-/**
- * A phrase for an occasion: one of the twin's own, which take turns, or its language's. `{topics}` in it is replaced.
- * `turn` is the number of earlier questions.
- */
-export function phraseFor(
-  occasion: Occasion,
-  voice: Voice,
-  phrases: Phrases,
-  turn: number,
-  topics: string,
-): string {
-  const own = voice.get(occasion) ?? [];
-  const plain = occasion === "answer" ? "" : phrases[occasion];
-  return (own[turn % own.length] ?? plain).replaceAll("{topics}", () => topics);
 }
 
 const asksForInstructions: readonly RegExp[] = [

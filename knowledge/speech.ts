@@ -5,9 +5,8 @@
  */
 
 import type { Turn } from "../core/twins/engine.ts";
-import type { Language } from "./languages/mod.ts";
 import type { KnowledgeIndex } from "./search/index.ts";
-import { phraseFor, type SmallTalk } from "./small-talk.ts";
+import type { SmallTalk } from "./small-talk.ts";
 import type { Occasion } from "./text/sections.ts";
 
 const mostTopics = 6;
@@ -35,23 +34,24 @@ export function chat(talk: Exclude<SmallTalk, "more">, turn: Turn, index: Knowle
   }
 }
 
-/** A phrase for an occasion. `topics`: those to offer in it; by default, the next ones of the twin. */
+/**
+ * A phrase for an occasion: one of the twin's own, which take turns, or its language's. `topics`: those to offer in it; by
+ * default, the next ones of the twin.
+ */
 export function say(
   occasion: Occasion,
   turn: Turn,
-  index: KnowledgeIndex,
-  topics?: readonly string[],
+  { language, topics: all, voice }: KnowledgeIndex,
+  topics: readonly string[] = rotate(all, turn),
 ): string {
-  const offered = topics ?? rotate(index.topics, turn);
-  const list = offered.slice(0, mostTopics).map((topic) => `**${topic}**`);
-  const joined = list.join(separatorOf(index.language));
-  return phraseFor(occasion, index.voice, index.language.phrases, questionsBefore(turn), joined);
+  const own = voice.get(occasion) ?? [];
+  const plain = occasion === "answer" ? "" : language.phrases[occasion];
+  const list = topics.slice(0, mostTopics).map((topic) => `**${topic}**`);
+  const offered = list.join(commas[language.code] ?? ", ");
+  return (own[questionsBefore(turn) % own.length] ?? plain).replaceAll("{topics}", () => offered);
 }
 
-function separatorOf({ code }: Language): string {
-  if (code === "ja" || code === "zh") return "、";
-  return code === "ar" || code === "fa" ? "، " : ", ";
-}
+const commas: Readonly<Record<string, string>> = { ja: "、", zh: "、", ar: "، ", fa: "، " };
 
 /** Brings other topics to the front each time, so that all of a long list are shown in the end. */
 export function rotate(topics: readonly string[], turn: Turn): string[] {

@@ -12,8 +12,8 @@ import { readDocument, readInstructions, type Section, type TwinText, type Voice
 import type { KnowledgeWarning } from "../text/source.ts";
 import { type Embed, fuse, Meanings, type Near } from "./meaning.ts";
 import { type Called, Names } from "./names.ts";
-import { type Postings, PostingsBuilder } from "./postings.ts";
-import { type Features, type Finding, namesOf, type Question, Ranking } from "./ranking.ts";
+import { PostingsBuilder } from "./postings.ts";
+import { type Finding, namesOf, type Question, Ranking } from "./ranking.ts";
 import { textTerms } from "./terms.ts";
 
 /** A section that was found for a question. */
@@ -67,29 +67,30 @@ export class KnowledgeIndex {
   readonly passages: readonly Passage[];
   /** The topics that the twin offers: the headings of the outermost level that has more than one. */
   readonly topics: readonly string[];
+  /** @internal What sections are called. */
+  readonly names: Names;
+  /** @internal */
+  readonly ranking: Ranking;
   readonly #sections: readonly Section[];
-  readonly #ranking: Ranking;
-  readonly #names: Names;
   readonly #meanings: Meanings | undefined;
 
   /** @internal Use {@link createKnowledgeIndex}. */
   constructor(
-    name: string,
-    read: TwinText,
+    { voice, persona, warnings, sections }: TwinText,
     language: Language,
     passages: readonly Passage[],
-    postings: Postings,
+    ranking: Ranking,
     meanings: Meanings | undefined,
   ) {
     this.language = language;
-    this.voice = read.voice;
-    this.persona = read.persona;
-    this.warnings = read.warnings;
+    this.voice = voice;
+    this.persona = persona;
+    this.warnings = warnings;
     this.passages = passages;
     this.topics = topicsOf(passages);
-    this.#sections = read.sections;
-    this.#ranking = new Ranking(passages, postings, language, name);
-    this.#names = new Names(passages, language);
+    this.names = new Names(passages, language);
+    this.ranking = ranking;
+    this.#sections = sections;
     this.#meanings = meanings;
   }
 
@@ -112,17 +113,15 @@ export class KnowledgeIndex {
     let left = characters;
     const findings = this.find(this.read(question));
     const byWords = [...new Set(findings.map(({ passage }) => passage.section))];
-    for (const section of fuse(
-      byWords,
-      nearest.map((near) => near.section),
-    )) {
+    const byMeaning = nearest.map((near) => near.section);
+    for (const section of fuse(byWords, byMeaning)) {
       if (found.length === sections) break;
       const best = findings.find(({ passage }) => passage.section === section);
       const passage = best?.passage ?? this.passageOf(section);
       if (!passage) continue;
       const score = best?.score ?? scoreOf(nearest.find((near) => near.section === section));
       const { heading, parents } = passage;
-      const text = this.#textOf(passage.section, findings);
+      const text = this.#textOf(section, findings);
       const length = text.length + [...parents, heading].join().length;
       if (length > left) continue;
       left -= length;
@@ -131,62 +130,29 @@ export class KnowledgeIndex {
     return found;
   }
 
-  /** Reads a question, of which the middle is left out where it is long. */
-  read(question: string): Question {
-    return this.#ranking.read(withoutMiddle(question));
-  }
-
-  /** Reads a question that is to be understood together with an earlier one. */
-  readTogether(question: string, earlier: string): Question {
-    return this.#ranking.join(this.read(question), this.read(earlier));
+  /** Reads a question, of which the middle is left out where it is long, if need be together with an earlier one. */
+  read(question: string, earlier?: string): Question {
+    const own = this.ranking.read(withoutMiddle(question));
+    return earlier === undefined ? own : this.ranking.join(own, this.read(earlier));
   }
 
   /** Passages that are related to a question, best first. */
   find(question: Question): readonly Finding[] {
-    return this.#ranking.find(question);
-  }
-
-  /** The section that lists exactly this question under `asked as`, or has it as a title. */
-  asked(question: string): Passage | undefined {
-    return this.#names.asked(question);
+    return this.ranking.find(question);
   }
 
   /** The section that a message calls by its heading. */
   called(message: string): Called | undefined {
-    return this.#names.called(withoutMiddle(message));
-  }
-
-  /** Whether other sections have the same heading. */
-  isAmbiguous(passage: Passage): boolean {
-    return this.#names.namesakesOf(passage).length > 0;
-  }
-
-  /** The first passages of the other sections with the same heading. */
-  namesakesOf(passage: Passage): readonly Passage[] {
-    return this.#names.namesakesOf(passage);
-  }
-
-  /** What tells a section from others: its heading, with its parent's where another one has the same. */
-  nameOf(passage: Passage): string {
-    const parent = passage.parents.at(-1);
-    return parent !== undefined && this.isAmbiguous(passage)
-      ? `${parent} › ${passage.heading}`
-      : passage.heading;
-  }
-
-  /** @internal Has the features of each passage that is looked at told, to fit the certainty's coefficients. */
-  observe(observer: (passage: Passage, features: Features) => void): void {
-    this.#ranking.observe = observer;
+    return this.names.called(withoutMiddle(message));
   }
 
   #textOf(position: number, findings: readonly Finding[]): string {
     const section = this.#sections[position];
-    const whole = section ? fullText({ ...section, children: [] }) : "";
+    const whole = section ? ownText(section) : "";
     if (whole !== "" && whole.length <= wholeSection) return whole;
-    const best = findings
-      .filter(({ passage }) => passage.section === position)
-      .map(({ passage }) => passage.text);
-    return [...new Set(best)].slice(0, 3).join("\n\n").slice(0, wholeSection);
+    const own = findings.filter(({ passage }) => passage.section === position);
+    const best = new Set(own.map(({ passage }) => passage.text));
+    return [...best].slice(0, 3).join("\n\n").slice(0, wholeSection);
   }
 }
 
@@ -227,11 +193,19 @@ export async function createKnowledgeIndex(
     length = 0;
     await sleep(clock, 0);
   }
-  const texts = read.sections.map((section) =>
-    [[...section.parents, section.heading].join(" › "), fullText({ ...section, children: [] })].join("\n"),
-  );
-  const meanings = embed && new Meanings(embed, texts, clock);
-  return new KnowledgeIndex(twin.name, read, language, passages, builder.build(), meanings);
+  const texts = () => read.sections.map((section) => `${pathOf(section)}\n${ownText(section)}`);
+  const meanings = embed && new Meanings(embed, texts(), clock);
+  const ranking = new Ranking(passages, builder.build(), language, twin.name);
+  return new KnowledgeIndex(read, language, passages, ranking, meanings);
+}
+
+function pathOf({ parents, heading }: Pick<Section, "parents" | "heading">): string {
+  return [...parents, heading].join(" › ");
+}
+
+/** All of a section, without those below it. */
+function ownText(section: Section): string {
+  return fullText({ ...section, children: [] });
 }
 
 async function readTwin(

@@ -39,7 +39,7 @@ export class Meanings {
   readonly #embed: Embed;
   readonly #clock: Clock;
   readonly #texts: readonly string[];
-  #vectors: Promise<Centered | undefined> | undefined;
+  #vectors: Promise<SectionVectors | undefined> | undefined;
 
   /** `texts`: of the sections, by their positions. */
   constructor(embed: Embed, texts: readonly string[], clock: Clock) {
@@ -56,13 +56,17 @@ export class Meanings {
     ]);
     const [sections, [vector] = []] = (await within(this.#clock, patienceMs, asked)) ?? [];
     if (!sections || !vector) return [];
-    const [own, centered] = [unit(vector), sections.center(vector)];
-    return sections.vectors
-      .map((other, section) => ({
-        section,
-        apart: dot(centered, other.centered),
-        whole: dot(own, other.own),
-      }))
+    const own = unit(vector);
+    const { vectors, common } = sections;
+    const [ownCommon, square] = [dot(own, common), dot(common, common)];
+    return vectors
+      .map((other, section) => {
+        const [whole, otherCommon] = [dot(own, other), dot(other, common)];
+        // The cosine of both vectors' differences to what all sections have in common.
+        const lengths = (1 - 2 * ownCommon + square) * (1 - 2 * otherCommon + square);
+        const apart = (whole - ownCommon - otherCommon + square) / Math.sqrt(Math.max(1e-9, lengths));
+        return { section, whole, apart };
+      })
       .sort((one, other) => other.apart - one.apart)
       .slice(0, mostNear)
       .map(({ section, apart, whole }) => ({ section, likeness: Math.min(apart, whole) }))
@@ -70,10 +74,10 @@ export class Meanings {
   }
 
   /** Reads the sections once. What failed is tried again with the next question. */
-  #ofSections(): Promise<Centered | undefined> {
+  #ofSections(): Promise<SectionVectors | undefined> {
     this.#vectors ??= this.#read().then((vectors) => {
       if (!vectors) this.#vectors = undefined;
-      return vectors && new Centered(vectors);
+      return vectors && toSectionVectors(vectors.map(unit));
     });
     return this.#vectors;
   }
@@ -88,25 +92,17 @@ export class Meanings {
     return all;
   }
 }
+interface SectionVectors {
+  readonly vectors: readonly Float32Array[];
+  /** Their mean: those of many models all point into one direction. Nothing where there is only one. */
+  readonly common: Float32Array;
+}
 
-/** Vectors as they are and without what they have in common: those of many models all point into one direction. */
-class Centered {
-  readonly vectors: readonly { readonly own: Float32Array; readonly centered: Float32Array }[];
-  readonly #mean: Float32Array;
-
-  constructor(vectors: readonly Float32Array[]) {
-    const own = vectors.map(unit);
-    const mean = new Float32Array(own[0]?.length ?? 0);
-    for (const vector of own)
-      for (let at = 0; at < mean.length; at++) mean[at] = (mean[at] ?? 0) + (vector[at] ?? 0) / own.length;
-    this.#mean = own.length < 2 ? mean.fill(0) : mean;
-    this.vectors = own.map((vector) => ({ own: vector, centered: this.center(vector) }));
-  }
-
-  /** The difference to the mean, of length 1. */
-  center(vector: Float32Array): Float32Array {
-    return unit(unit(vector).map((value, at) => value - (this.#mean[at] ?? 0)));
-  }
+function toSectionVectors(vectors: readonly Float32Array[]): SectionVectors {
+  const common = new Float32Array(vectors[0]?.length ?? 0);
+  for (const vector of vectors.length < 2 ? [] : vectors)
+    for (const [at, value] of vector.entries()) common[at] = (common[at] ?? 0) + value / vectors.length;
+  return { vectors, common };
 }
 
 /** The same direction, of length 1. */

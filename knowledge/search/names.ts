@@ -25,25 +25,23 @@ const longestName = 12;
 
 /** Passages by phrases, in normal form and without accents. Of those with the same phrase, the first one is kept. */
 class Phrases {
-  readonly #normal = new Map<string, Passage>();
-  readonly #folded = new Map<string, Passage>();
+  readonly #passages = new Map<string, Passage>();
 
   add(phrase: string, passage: Passage): void {
-    const key = keyOf(phrase);
-    if (!this.#normal.has(key)) this.#normal.set(key, passage);
-    if (!this.#folded.has(fold(key))) this.#folded.set(fold(key), passage);
+    for (const key of keysOf(phrase)) if (!this.#passages.has(key)) this.#passages.set(key, passage);
   }
 
   find(phrase: string): Passage | undefined {
-    const key = keyOf(phrase);
-    return this.#normal.get(key) ?? this.#folded.get(fold(key));
+    const [normal, folded] = keysOf(phrase);
+    return this.#passages.get(normal) ?? this.#passages.get(folded);
   }
 }
 
-/** Equal for phrases with the same words, ignoring case, punctuation and spaces. */
-function keyOf(phrase: string): string {
+/** Equal for phrases with the same words, ignoring case, punctuation and spaces; the second one accents, too. */
+function keysOf(phrase: string): [normal: string, folded: string] {
   const normal = normalize(phrase);
-  return (normal.match(words) ?? [normal.trim()]).join("");
+  const key = (normal.match(words) ?? [normal.trim()]).join("");
+  return [key, `${fold(key)} folded`];
 }
 
 /** The names and further questions of passages. */
@@ -63,18 +61,18 @@ export class Names {
     this.#language = language;
     let section = -1;
     for (const passage of passages) {
+      const { heading, parents, askedAs, title } = passage;
       if (passage.section !== section) {
-        for (const phrase of passage.askedAs) this.#asked.add(phrase, passage);
-        this.#name(passage.heading, this.#headings, passage);
-        const alike = this.#sections.get(passage.heading);
-        if (alike) alike.push(passage);
-        else this.#sections.set(passage.heading, [passage]);
-        for (const parent of passage.parents) this.#name(parent, this.#parents, passage);
+        for (const phrase of askedAs) this.#asked.add(phrase, passage);
+        this.#name(heading, this.#headings, passage);
+        const namesakes = this.#sections.get(heading);
+        if (namesakes) namesakes.push(passage);
+        else this.#sections.set(heading, [passage]);
+        for (const parent of parents) this.#name(parent, this.#parents, passage);
       }
       section = passage.section;
-      if (!passage.title) continue;
-      this.#asked.add(passage.title, passage);
-      if (/\p{Nd}/u.test(passage.title)) this.#name(passage.title, this.#codes, passage);
+      if (title) this.#asked.add(title, passage);
+      if (title && /\p{Nd}/u.test(title)) this.#name(title, this.#codes, passage);
     }
   }
 
@@ -108,6 +106,13 @@ export class Names {
   /** The first passages of the other sections with the same heading. */
   namesakesOf({ heading, section }: Passage): readonly Passage[] {
     return this.#sections.get(heading)?.filter((other) => other.section !== section) ?? [];
+  }
+
+  /** What tells a section from others: its heading, with its parent's where another one has the same. */
+  nameOf(passage: Passage): string {
+    const parent = passage.parents.at(-1);
+    const isAmbiguous = parent !== undefined && this.namesakesOf(passage).length > 0;
+    return isAmbiguous ? `${parent} › ${passage.heading}` : passage.heading;
   }
 
   #name(phrase: string, phrases: Phrases, passage: Passage): void {

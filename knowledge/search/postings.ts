@@ -10,82 +10,52 @@ const saturation = 1.2;
 const lengthDiscount = 0.7;
 const occurrence = 0.5;
 
-/** Numbers that are appended one by one. */
-class Column {
-  #values = new Uint32Array(1024);
-  length = 0;
-
-  push(value: number): void {
-    if (this.length === this.#values.length) {
-      const larger = new Uint32Array(this.length * 2);
-      larger.set(this.#values);
-      this.#values = larger;
-    }
-    this.#values[this.length++] = value;
-  }
-
-  values(): Uint32Array {
-    return this.#values.subarray(0, this.length);
-  }
+/** A passage's terms, each with its frequency. */
+interface PassageTerms {
+  readonly terms: Uint32Array;
+  readonly frequencies: Uint8Array;
+  /** How many different terms its text has. */
+  readonly length: number;
 }
 
 /** Collects terms, passage by passage. */
 export class PostingsBuilder {
   readonly #ids = new Map<string, number>();
-  readonly #terms = new Column();
-  readonly #passages = new Column();
-  readonly #frequencies = new Column();
-  readonly #lengths = new Column();
+  readonly #passages: PassageTerms[] = [];
 
   /** Adds the next passage. `named`: the terms of what it is called, which count three times, once each. */
   add(text: Iterable<string>, named: Iterable<string>): void {
     const frequencies = new Map<number, number>();
-    for (const term of text) {
-      const id = this.#idOf(term);
-      frequencies.set(id, Math.min(255, (frequencies.get(id) ?? 0) + 1));
-    }
+    const count = (term: string, times: number) => {
+      const id = this.#ids.get(term) ?? this.#ids.size;
+      if (id === this.#ids.size) this.#ids.set(term, id);
+      frequencies.set(id, Math.min(255, (frequencies.get(id) ?? 0) + times));
+    };
+    for (const term of text) count(term, 1);
     const length = frequencies.size;
-    for (const term of new Set(named)) {
-      const id = this.#idOf(term);
-      frequencies.set(id, Math.min(255, (frequencies.get(id) ?? 0) + 3));
-    }
-    for (const [id, frequency] of frequencies) {
-      this.#terms.push(id);
-      this.#passages.push(this.#lengths.length);
-      this.#frequencies.push(frequency);
-    }
-    this.#lengths.push(length);
+    for (const term of new Set(named)) count(term, 3);
+    const [terms, counts] = [Uint32Array.from(frequencies.keys()), Uint8Array.from(frequencies.values())];
+    this.#passages.push({ terms, frequencies: counts, length });
   }
 
   build(): Postings {
-    const terms = this.#terms.values();
     const starts = new Uint32Array(this.#ids.size + 1);
-    for (const id of terms) starts[id + 1] = (starts[id + 1] ?? 0) + 1;
+    for (const { terms } of this.#passages)
+      for (const id of terms) starts[id + 1] = (starts[id + 1] ?? 0) + 1;
     for (let id = 0; id < this.#ids.size; id++) starts[id + 1] = (starts[id + 1] ?? 0) + (starts[id] ?? 0);
     const next = starts.slice();
-    const passages = new Uint32Array(terms.length);
-    const frequencies = new Uint8Array(terms.length);
-    const [inPassages, inFrequencies] = [this.#passages.values(), this.#frequencies.values()];
-    for (let at = 0; at < terms.length; at++) {
-      const id = terms[at] ?? 0;
-      const place = next[id] ?? 0;
-      next[id] = place + 1;
-      passages[place] = inPassages[at] ?? 0;
-      frequencies[place] = inFrequencies[at] ?? 0;
+    const passages = new Uint32Array(starts.at(-1) ?? 0);
+    const frequencies = new Uint8Array(passages.length);
+    for (const [passage, { terms, frequencies: counts }] of this.#passages.entries()) {
+      for (const [at, id] of terms.entries()) {
+        const place = next[id] ?? 0;
+        next[id] = place + 1;
+        passages[place] = passage;
+        frequencies[place] = counts[at] ?? 0;
+      }
     }
-    return new Postings(this.#ids, {
-      starts,
-      passages,
-      frequencies,
-      lengths: this.#lengths.values().slice(),
-    });
-  }
-
-  #idOf(term: string): number {
-    const known = this.#ids.get(term);
-    if (known !== undefined) return known;
-    this.#ids.set(term, this.#ids.size);
-    return this.#ids.size - 1;
+    const lengths = Uint32Array.from(this.#passages, ({ length }) => length);
+    return new Postings(this.#ids, { starts, passages, frequencies, lengths });
   }
 }
 

@@ -34,6 +34,8 @@ export interface Finding {
   readonly words: ReadonlySet<string>;
   /** How much of what the question's words say is in the passage, 0 to 1. */
   readonly coverage: number;
+  /** What the score is made of, for fitting its coefficients. */
+  readonly features?: Features;
 }
 
 const stopWordWeight = 0.3;
@@ -190,17 +192,10 @@ export class Ranking {
         weight: Math.log(1 + total),
         unspaced: [...terms.keys()].filter((term) => !isSpaced(term)).length / (terms.size || 1),
       };
-      this.observe?.(candidate.passage, features);
-      return {
-        passage: candidate.passage,
-        score: certaintyOf(features),
-        ...this.#cover(candidate, question),
-      };
+      const { passage } = candidate;
+      return { passage, score: certaintyOf(features), features, ...this.#cover(candidate, question) };
     });
   }
-
-  /** Called with the features of each passage that is looked at, for fitting. */
-  observe: ((passage: Passage, features: Features) => void) | undefined;
 
   #isSilent(word: string): boolean {
     return this.#language.stopWords.has(word) || this.#silent.has(word) || /^\p{Script=Latin}$/u.test(word);

@@ -77,12 +77,9 @@ async function* twinsOf(xquad: string, further: string | undefined): AsyncGenera
 async function collect(twin: TwinOfQuestions, examples: Example[]): Promise<void> {
   const index = await createKnowledgeIndex({ name: "Odd", instructions: twin.instructions });
   const ask = (question: string, heading: string | undefined, set: string) => {
-    let best: Features | undefined;
-    index.observe((_, features) => {
-      best ??= features;
-    });
     const [first] = index.find(index.read(question));
-    if (first && best) examples.push({ features: best, right: first.passage.heading === heading, set });
+    const { features } = first ?? {};
+    if (features) examples.push({ features, right: first?.passage.heading === heading, set });
   };
   for (const [question, at] of twin.questions) ask(question, twin.headings[at], twin.name);
   for (const question of twin.foreign) ask(question, undefined, `${twin.name} foreign`);
