@@ -8,8 +8,7 @@ import { systemClock } from "../core/base/clock.ts";
 import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "../core/twins/engine.ts";
 import { cacheIndexes, type KnowledgeSource, toSource } from "./briefing.ts";
 import { type KnowledgeIndex, type KnowledgeIndexOptions, scoreOf } from "./search/index.ts";
-import { type Finding, namesOf, type Question } from "./search/ranking.ts";
-import { wordsOf } from "./search/terms.ts";
+import type { Finding, Question } from "./search/ranking.ts";
 import { pointsBack, recognizeSmallTalk, refersBack, withoutSmallTalk } from "./small-talk.ts";
 import { chat, rotate, say } from "./speech.ts";
 import type { Passage } from "./text/passages.ts";
@@ -36,8 +35,6 @@ const enough = 0.3;
 /** The least score of what is offered beside an answer, and of its next part. */
 const enoughToOffer = 0.1;
 const mostRelated = 2;
-/** A longer heading is a question or a sentence: it has many words, and is not about each. */
-const mostWordsOfName = 3;
 /** How many earlier questions and replies are looked at for the current subject. */
 const lookBack = 4;
 /** How many questions of one message are answered. */
@@ -82,7 +79,7 @@ export function createKnowledgeEngine(
 /** Answers a message: small talk, one question, or several. */
 async function answer(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
   const asked = index.names.asked(turn.content);
-  if (asked) return tell([certain(asked)], turn, index);
+  if (asked) return tell(certain(asked), turn, index);
   if (!calledIn(turn, index)?.alone) {
     const talk = recognizeSmallTalk(turn.content, turn.twin.name);
     if (talk === "more") return await tellMore(turn, index);
@@ -119,15 +116,13 @@ function questionsIn(content: string, index: KnowledgeIndex): string[] {
 
 async function answerQuestion(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
   const asked = index.names.asked(turn.content);
-  if (asked) return tell([certain(asked)], turn, index);
+  if (asked) return tell(certain(asked), turn, index);
   const found = await search(turn, index);
   if (!found) return dontKnow(turn, index);
   const { findings, sure } = found;
   const [first, ...others] = findings;
-  const quoted = complete(first, others, turn, index);
-  const isDoubtful = !sure && quoted.length === 1;
-  const { text, sources } = tell(quoted, turn, index, others, isDoubtful || quoted.length > 1);
-  const before = say(isDoubtful ? "nearest" : "answer", turn, index, [first.passage.heading]);
+  const { text, sources } = tell(first, turn, index, others, !sure);
+  const before = say(sure ? "answer" : "nearest", turn, index, [first.passage.heading]);
   return { text: join(before, text), sources };
 }
 
@@ -220,7 +215,7 @@ async function tellMore(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
     // What introduces other sections repeats them.
     ({ passage }) => passage.indexed === undefined && !wasTold(passage, turn),
   );
-  if (next) return tell([next], turn, index, near);
+  if (next) return tell(next, turn, index, near);
   return { text: `${say("finished", turn, index)} ${say("topics", turn, index)}`, sources: null };
 }
 
@@ -232,57 +227,30 @@ async function lastSubject({ history, twin }: Turn, index: KnowledgeIndex): Prom
   return undefined;
 }
 
-/** Adds a second section if the first one leaves out half of the question's words, as in "latte or flat white?". */
-function complete(
-  first: Finding,
-  others: readonly Finding[],
-  { content }: Turn,
-  index: KnowledgeIndex,
-): readonly Finding[] {
-  const words = [...index.read(content).words.keys()];
-  const missing = words.filter((word) => !first.words.has(word));
-  const isNamedAfter = ({ passage, words: found }: Finding, asked: readonly string[]) => {
-    const names = namesOf(passage).map(wordsOf);
-    const short = names.filter(({ length }) => length <= mostWordsOfName).map((name) => name.join(" "));
-    return asked.every((word) => found.has(word) && short.some((name) => name.includes(word)));
-  };
-  const isHalf = missing.length > 0 && 2 * missing.length === words.length;
-  if (!isHalf || !isNamedAfter(first, [...first.words])) return [first];
-  const second = others.find(
-    (other) => other.passage.section !== first.passage.section && isNamedAfter(other, missing),
-  );
-  return second ? [first, second] : [first];
-}
-
 function wasTold(passage: Passage, { history }: Turn): boolean {
   const recent = history.slice(-2 * lookBack);
   return recent.some(({ role, content }) => role === "assistant" && content.includes(passage.text));
 }
 
-/** Quotes passages, with their headings where several are quoted or have the same, and mentions related sections. */
+/** Quotes a passage, with its heading if `isNamed` or where others have the same, and mentions related sections. */
 function tell(
-  found: readonly Finding[],
+  { passage, score }: Finding,
   turn: Turn,
   index: KnowledgeIndex,
   others: readonly Finding[] = [],
   isNamed = false,
 ): Answer {
-  const quotes = found.map(({ passage }) =>
-    isNamed || index.names.namesakesOf(passage).length > 0
-      ? `**${index.names.nameOf(passage)}**\n\n${passage.text}`
-      : passage.text,
-  );
-  const told = [...found.map(({ passage }) => passage.heading), ...quotes].join("\n");
-  const near = others.filter(({ passage, score }) => score >= enoughToOffer && !wasTold(passage, turn));
-  const namesakes = found.flatMap(({ passage }) => index.names.namesakesOf(passage));
-  const names = [...namesakes, ...near.map(({ passage }) => passage)].map((passage) =>
-    index.names.nameOf(passage),
-  );
-  const related = [...new Set(names)].filter((name) => !told.includes(name)).slice(0, mostRelated);
-  return {
-    text: join(...quotes, related.length > 0 ? say("related", turn, index, related) : ""),
-    sources: found.map(({ passage, score }) => ({ heading: passage.heading, score })),
-  };
+  const { names } = index;
+  const namesakes = names.namesakesOf(passage);
+  const isTitled = isNamed || namesakes.length > 0;
+  const quote = isTitled ? `**${names.nameOf(passage)}**\n\n${passage.text}` : passage.text;
+  const told = `${passage.heading}\n${quote}`;
+  const near = others.filter((other) => other.score >= enoughToOffer && !wasTold(other.passage, turn));
+  const nearby = [...namesakes, ...near.map((other) => other.passage)];
+  const offered = [...new Set(nearby.map((other) => names.nameOf(other)))];
+  const related = offered.filter((name) => !told.includes(name)).slice(0, mostRelated);
+  const text = join(quote, related.length > 0 ? say("related", turn, index, related) : "");
+  return { text, sources: [{ heading: passage.heading, score }] };
 }
 
 function join(...parts: readonly string[]): string {
