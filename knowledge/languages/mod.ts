@@ -5,7 +5,7 @@
  */
 
 import { normalize } from "../search/normalize.ts";
-import { type LanguageTexts, languageTexts, phraseNames, smallTalkKinds } from "./texts.ts";
+import { hears, phraseNames, says, smallTalkKinds, stopWords } from "./texts.ts";
 
 /** What the engine says by itself, where the twin has no phrase of its own. */
 export type Phrases = Readonly<Record<(typeof phraseNames)[number], string>>;
@@ -24,15 +24,13 @@ export interface Language {
 }
 
 /** All languages. */
-export const languages: readonly Language[] = Object.entries(languageTexts).map(([code, texts]) =>
-  toLanguage(code, texts),
-);
-
-function toLanguage(code: string, { stopWords, hears, says }: LanguageTexts): Language {
-  const heard = hears.split(" | ");
+export const languages: readonly Language[] = Object.keys(hears).map((code) => {
+  const heard = (hears[code] ?? "").split(" | ");
+  const said = (says[code] ?? "").split(" | ");
   const fillers = heard.at(-1) ?? "";
-  const said = says.split(" | ");
-  const words = [...stopWords, ...fillers.split(/[ ;]/u)].flatMap((word) => normalize(word).split(/[\s']/u));
+  const listed = stopWords[code] ?? [];
+  const silent = [...(typeof listed === "string" ? listed.split(" ") : listed), ...fillers.split(/[ ;]/u)];
+  const words = silent.flatMap((word) => normalize(word).split(/[\s']/u));
   const kinds = smallTalkKinds.map((kind, at) => [kind, heard[at]?.split(";") ?? []]);
   return {
     code,
@@ -40,7 +38,7 @@ function toLanguage(code: string, { stopWords, hears, says }: LanguageTexts): La
     smallTalk: Object.fromEntries([...kinds, ["fillers", fillers.split(fillers.includes(";") ? ";" : " ")]]),
     phrases: Object.fromEntries(phraseNames.map((name, at) => [name, said[at] ?? ""])) as Phrases,
   };
-}
+});
 
 const byCode = new Map(languages.map((language) => [language.code, language]));
 const otherCodes: Readonly<Record<string, string>> = { nb: "no", nn: "no", iw: "he", in: "id" };
