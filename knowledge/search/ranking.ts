@@ -207,16 +207,13 @@ export class Ranking {
     if (word.length < shortestRespelt || word.length > 20 || !isSpaced(word) || isKnown(word)) return [];
     if (/\p{Nd}/u.test(word)) return [];
     for (let at = 0; at <= word.length; at++) {
-      const [before, here, next, after] = [
-        word.slice(0, at),
-        word.charAt(at),
-        word.charAt(at + 1),
-        word.slice(at + 1),
-      ];
-      const variants = [before + after, before + next + here + word.slice(at + 2)];
-      for (const letter of this.#letters)
-        variants.push(before + letter + word.slice(at), before + letter + after);
-      const found = variants.find(isKnown);
+      const [before, after] = [word.slice(0, at), word.slice(at + 1)];
+      const swapped = before + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2);
+      const others = this.#letters.flatMap((letter) => [
+        before + letter + word.slice(at),
+        before + letter + after,
+      ]);
+      const found = [before + after, swapped, ...others].find(isKnown);
       if (found !== undefined) return termsOf(found);
     }
     return [];
@@ -230,13 +227,12 @@ export class Ranking {
     const all = new Set(heading);
     let sentence = 0;
     for (const own of sentences) {
-      const seen = new Set<string>();
-      for (const term of own) if (terms.has(term)) seen.add(term);
+      const seen = new Set(own.filter((term) => terms.has(term)));
       for (const term of seen) all.add(term);
       let sum = 0;
       for (const [term, { worth, stop }] of terms)
         if (!stop && (seen.has(term) || heading.has(term))) sum += worth;
-      if (sum > sentence) sentence = sum;
+      sentence = Math.max(sentence, sum);
     }
     const whole = rank + sentenceWeight * sentence;
     return { passage, rank: whole * this.#partWeightOf(passage, terms), sentence, heading, all };
