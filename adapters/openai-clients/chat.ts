@@ -50,7 +50,7 @@ function readChatRequest(value: unknown): ChatRequest {
   const includesUsage = isJsonObject(options)
     ? readBoolean(options.include_usage, "stream_options.include_usage")
     : false;
-  return { ...common, includesUsage, ...readMessages(body.messages, "messages") };
+  return { includesUsage, ...common, ...readMessages(body.messages, "messages") };
 }
 
 /** Refuses what asks for more than one text. */
@@ -80,7 +80,7 @@ async function complete(
     header.toLowerCase() === "x-openwebui-chat-id" &&
     (content.startsWith("### Task:") || name?.startsWith("local:"));
   if (name === null || isAside) {
-    const turn = { ...reach, ...sendFields(call), twin, history, content };
+    const turn = { twin, history, content, ...reach, ...sendFields(call) };
     return answer({ feed: context.replies.ask(turn), headers: {} }, call, context);
   }
   const path = "/v1/chat/completions";
@@ -93,7 +93,7 @@ async function complete(
       // The conversation has the messages before the last one.
       const named = await findNamed(context, reach, twin, name);
       const place = await placeBehind(named, call.body, context, reach);
-      return context.replies.send({ ...reach, ...place, ...sendFields(call), twin, content, claim });
+      return context.replies.send({ twin, content, claim, ...reach, ...place, ...sendFields(call) });
     },
   });
   return answer(sent, call, context);

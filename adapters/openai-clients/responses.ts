@@ -111,7 +111,7 @@ function readResponseRequest(value: unknown): ResponseRequest {
   const spoken: SpokenInput = isString(body.input)
     ? { question: requireQuestion(body.input, "input"), history: [] }
     : readInput(body.input, "input");
-  return { ...common, ...spoken, background, conversationId, previousId };
+  return { background, conversationId, previousId, ...common, ...spoken };
 }
 
 function readConversationId({ conversation }: JsonObject): string | undefined {
@@ -150,7 +150,7 @@ async function respond(
             : { conversationId: await createConversation(context, reach, twin.id) };
       const isNamed = conversationId !== undefined || previousId !== undefined;
       const said = isNamed || history.length === 0 ? undefined : await recall(history, reach, context);
-      const message = { ...reach, ...place, ...sendFields(call), twin, content, history: said, claim };
+      const message = { twin, content, history: said, claim, ...reach, ...place, ...sendFields(call) };
       return context.replies.send(message);
     },
   });

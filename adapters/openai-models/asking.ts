@@ -65,11 +65,11 @@ export function createAskModel(options: ModelServer) {
   const servers = new Map<string | undefined, Known>();
 
   return async (question: ModelQuestion, deadlines: Deadlines): Promise<Completion> => {
-    const { model, tools } = question;
+    const { model } = question;
     const known = servers.get(model) ?? {};
     servers.set(model, known);
-    const refused = known.takesTools === false;
-    let asking: Asking = { ...question, counted: known.counts !== false, tools: refused ? [] : tools };
+    let asking: Asking = { counted: known.counts !== false, ...question };
+    if (known.takesTools === false) asking = { ...asking, tools: [] };
     for (let repeated = 0; ; ) {
       const tried = await attempt(asking, deadlines);
       if ("result" in tried) {
@@ -138,7 +138,7 @@ function createAttempts(options: ModelServer) {
         // Created for each attempt, so that the conversation is not kept in memory twice during the reply.
         const body = JSON.stringify(completionRequest(asking));
         const { traceparent } = asking.turn;
-        const headers = traceparent === undefined ? common : { ...common, traceparent };
+        const headers = traceparent === undefined ? common : { traceparent, ...common };
         return transport(url, { method: "POST", headers, body }, listener);
       });
     });

@@ -174,7 +174,7 @@ async function converse(
       text += more;
       output.write(more);
     };
-    const completion = await ask({ ...asked, tools, rounds, partial, hasText, write });
+    const completion = await ask({ tools, rounds, partial, hasText, write, ...asked });
     usage = round === 0 ? completion.usage : sumOf(usage, completion.usage);
     const { finishReason, calls, reasoning } = completion;
     if (!offered || tools.length === 0 || calls.length === 0) return { finishReason, usage };

@@ -42,7 +42,7 @@ export async function respond(
   // It is answered once nothing more of the body is to come.
   if (answer.body !== null && typeof answer.body !== "string") {
     const body = new WatchedStream(answer.body, () => answered(request));
-    return toResponse({ ...answer, body }, sharedTimer);
+    return toResponse({ status: answer.status, headers: answer.headers, body }, sharedTimer);
   }
   answered(request);
   return toResponse(answer, sharedTimer);

@@ -77,7 +77,7 @@ export const conversationRoutes = [
         (reach.twinIds && twinId !== undefined && !reach.twinIds.includes(twinId));
       const list = isOutOfReach
         ? { items: [], total: 0 }
-        : await store.listConversations({ owner, endUser }, { ...sliceOf(query), twinIds });
+        : await store.listConversations({ owner, endUser }, { twinIds, ...sliceOf(query) });
       return pageOf(query, list, conversationResource);
     },
   }),

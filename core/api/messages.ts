@@ -51,7 +51,7 @@ export const messageRoutes = [
       const { order, after, path } = query;
       await requireConversation(store, reach, params.id);
       const characters = mostCharactersRead;
-      const slice = { ...sliceOf(query), order, path, characters, ...(after && { after }) };
+      const slice = { order, path, characters, ...sliceOf(query), ...(after && { after }) };
       const list = await store.listMessages(reach, params.id, slice);
       return pageOf(query, list ?? messageNotFound(), messageResource);
     },
@@ -176,7 +176,6 @@ async function send(
       return twinNotFound();
     }
     const sent = await replies.send({
-      ...reach,
       limits,
       conversationId,
       twin,
@@ -186,6 +185,7 @@ async function send(
       requestId,
       traceparent: fields.traceparent ?? undefined,
       readAlong: readingPace.test(headers.prefer ?? ""),
+      ...reach,
     });
     if ("feed" in sent) return { feed: sent.feed, headers: {} };
     made = sent.claim;

@@ -194,22 +194,22 @@ export class Dispatcher {
    * An answer that holds no more memory than there is. A long text is sent in pieces, as its client takes them, and counted
    * until then. What only reads is refused, and can be asked for again.
    */
-  #bound({ body, ...answer }: AnswerInPieces, { request, route, requestId, caller }: Exchange): Answer {
+  #bound({ status, headers, body }: AnswerInPieces, { request, route, requestId, caller }: Exchange): Answer {
     const { context, log } = this.#options;
     const { clock, memory } = context;
-    if (body === null) return { ...answer, body };
+    if (body === null) return { status, headers, body };
     const isStream = "next" in body;
     const bytes = isStream ? 0 : 2 * body.reduce((sum, { length }) => sum + length, 0);
     const isShort = !isStream && bytes <= 2 * shortAnswer;
     if (!caller?.owner || request.method === "HEAD" || isShort)
-      return { ...answer, body: isStream ? body : body.join("") };
+      return { status, headers, body: isStream ? body : body.join("") };
     if (route?.method === "GET" && memory.exceeds(caller.owner, bytes)) throw tooMuchAtOnce();
-    if (isStream) return { ...answer, body };
+    if (isStream) return { status, headers, body };
     const held = memory.hold(caller.owner);
     held.set(bytes);
     const failed = (error: unknown) => log("error", "an answer broke off", { requestId, error });
     const pieces = piecesOf(body);
-    return { ...answer, body: new TextStream({ pieces, clock, failed, memory: held, held: bytes }) };
+    return { status, headers, body: new TextStream({ pieces, clock, failed, memory: held, held: bytes }) };
   }
 
   /** The error that the client gets. Logs what was thrown, if that is a fault. */

@@ -46,7 +46,7 @@ export function createRouter(routes: readonly Route[], basePath: string): (url: 
     const { path, search } = readTarget(url);
     const isBelow = path.startsWith(`${basePath}/`);
     const match = isBelow ? matchPath(root, path.slice(basePath.length)) : undefined;
-    if (match) return { ...match, search };
+    if (match) return { routes: match.routes, params: match.params, search };
     const meant = pathMeant(root, path, basePath);
     if (meant) throw new ApiError("not_found", `There is nothing at this path; did you mean ${meant}?`);
     // A host has probably mounted the service at what is before a path of it, without telling it.

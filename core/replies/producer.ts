@@ -111,8 +111,8 @@ export class Producer implements FeedSource, DraftWatcher {
       const partial = continuation(this.production) === "partial" ? { partial: reply.content } : {};
       const traceparent = this.#report.traceparent();
       const origin = { owner, endUser, conversationId: question.conversationId, messageId: reply.id };
-      const asked = { twin, history, memory, content: question.content };
-      const turn = { ...asked, origin, traceparent, readAlong, ...partial };
+      const { content } = question;
+      const turn = { twin, history, memory, content, origin, traceparent, readAlong, ...partial };
       this.draft.end(completed(await engine.reply(turn, this.draft.output())));
     } catch (error) {
       if (!this.draft.closed) this.draft.end(this.#fail(error));

@@ -31,11 +31,11 @@ export class ReplyReport {
     const { requestId, reply } = this.#reported;
     const { conversationId, attempt } = reply;
     this.#startedAt = clock.now();
-    observe.replyBegan?.({ ...this.#names(), conversationId, requestId, attempt });
+    observe.replyBegan?.({ conversationId, requestId, attempt, ...this.#names() });
   }
 
   firstText(): void {
-    this.#context.observe.replyFirstText?.({ ...this.#names(), durationMs: this.#elapsed() });
+    this.#context.observe.replyFirstText?.({ durationMs: this.#elapsed(), ...this.#names() });
   }
 
   /** A call of a tool begins or ends. */
@@ -50,19 +50,19 @@ export class ReplyReport {
     this.#calls.delete(callId);
     if (!call) return;
     const durationMs = this.#context.clock.now() - call.calledAt;
-    this.#context.observe.toolCalled?.({ ...this.#names(), tool: call.tool, callId, status, durationMs });
+    this.#context.observe.toolCalled?.({ tool: call.tool, callId, status, durationMs, ...this.#names() });
   }
 
   /** `state`: how this process ended the reply. Undefined: it did not. */
   ended(state: FinalState | undefined): void {
     for (const callId of [...this.#calls.keys()]) this.#endCall(callId, "failed"); // it was stopped
     this.#context.observe.replyEnded?.({
-      ...this.#names(),
       status: state?.status ?? "lost",
       finishReason: state?.status === "completed" ? state.finishReason : null,
       errorCode: state?.error?.code ?? null,
       usage: state?.usage ?? null,
       durationMs: this.#elapsed(),
+      ...this.#names(),
     });
   }
 

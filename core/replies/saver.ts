@@ -172,7 +172,7 @@ export class Saver {
     const { store, clock, leaseMs } = this.#context;
     const { production, feed, draft } = this.#options;
     const { owner, reply } = production;
-    const lease = { ...production.lease, until: clock.now() + leaseMs };
+    const lease = { holder: production.lease.holder, until: clock.now() + leaseMs };
     return store.saveReply({
       owner,
       id: reply.id,

@@ -54,17 +54,30 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
   const { owner, endUser, conversationId, content, history, twin, claim } = send;
   const { limits, requestId, traceparent, readAlong = false } = send;
   const { engines, sha256, newId, clock, conversations } = context;
-  const fields = { conversationId, content, twinRevision: twinRevision(twin, sha256) };
+  const revision = twinRevision(twin, sha256);
   const ids = { question: newId("msg"), reply: newId("msg") };
   const engine = engines[twin.engine];
   let end = conversations.endOf(conversationId);
   for (;;) {
     const { after = end.lastMessageId } = send;
     const forkAt = after === end.lastMessageId ? undefined : await findFork(context, send, after);
-    const { question, reply } = newMessages({ ...fields, seq: end.logLength, after }, ids, clock.now());
+    const fields = { conversationId, content, twinRevision: revision, seq: end.logLength, after };
+    const { question, reply } = newMessages(fields, ids, clock.now());
     const lease = newLease(context);
-    const asked = { owner, twin, engine, question, history, limits, readAlong, requestId, traceparent };
-    const producer = running.prepare({ ...asked, reply, lease });
+    const asked = {
+      owner,
+      twin,
+      engine,
+      question,
+      history,
+      limits,
+      readAlong,
+      requestId,
+      traceparent,
+      reply,
+      lease,
+    };
+    const producer = running.prepare(asked);
     let begun: BeginResult | undefined;
     try {
       begun = await begin(context, {
@@ -125,7 +138,8 @@ export function newMessages(
   ids: { readonly question: string; readonly reply: string },
   now: number,
 ) {
-  const none = {
+  const both = {
+    conversationId,
     finishReason: null,
     usage: null,
     error: null,
@@ -133,10 +147,9 @@ export function newMessages(
     attempt: 1,
     continuedFrom: null,
     feedback: null,
+    createdAt: now,
   };
-  const both = { conversationId, ...none, createdAt: now };
   const question: MessageRecord = {
-    ...both,
     id: ids.question,
     role: "user",
     content,
@@ -145,9 +158,9 @@ export function newMessages(
     after,
     twinRevision: null,
     completedAt: now,
+    ...both,
   };
   const reply: MessageRecord = {
-    ...both,
     id: ids.reply,
     role: "assistant",
     content: "",
@@ -156,6 +169,7 @@ export function newMessages(
     after: ids.question,
     twinRevision,
     completedAt: null,
+    ...both,
   };
   return { question, reply };
 }

@@ -49,7 +49,7 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
   const ids = { question: newId("msg"), reply: newId("msg") };
   const { reply } = newMessages(fields, ids, clock.now());
   const engine = engines[twin.engine];
-  const report = new ReplyReport(context, { ...turn, reply, engine });
+  const report = new ReplyReport(context, { reply, engine, ...turn });
   const feed = new ReplyFeed(reply);
   const watcher = {
     firstText: () => report.firstText(),

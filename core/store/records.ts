@@ -83,15 +83,17 @@ export function newConversation(
     Partial<Pick<ConversationRecord, "name">>,
   now: number,
 ): ConversationRecord {
-  const none = {
+  return {
     name: null,
     replyId: null,
     messageCount: 0,
     logLength: 0,
     lastMessageId: null,
     lastMessageAt: null,
+    createdAt: now,
+    updatedAt: now,
+    ...fields,
   };
-  return { ...none, ...fields, createdAt: now, updatedAt: now };
 }
 
 /** The state of a message. `in_progress` changes once, to one of the others, which are final. */
