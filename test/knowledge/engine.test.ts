@@ -75,6 +75,9 @@ test("many lines or items, and lines that are almost a heading or code, take no 
     `# a\n\n#${blanks}\u2028x`,
     `${"~".repeat(20_000)}\u2028x`,
     `# Voice\n${"- a: b\n".repeat(145_000)}`,
+    "~~~ a\n".repeat(100_000),
+    "{{".repeat(200_000),
+    "<div>\n\n".repeat(100_000),
   ]) {
     await createKnowledgeIndex({ name: "Odd", instructions: text }); // each once took more than 10 seconds
     await settle(); // lets the test's timeout fire

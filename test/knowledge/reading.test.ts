@@ -405,6 +405,16 @@ Use \`{{ oil }}\` here.`;
   assert.match((await askDocument("lamp.mdx", text, "Oil")).text, /^Use `\{\{ oil \}\}` here\./u);
 });
 
+test("code in a line is quoted as it is written", async () => {
+  const text = "## Links\n\nWrite `[[note]]` or `{{ title }}`, as in [[note|this one]].";
+  assert.equal((await ask(text, "links")).text, "Write `[[note]]` or `{{ title }}`, as in this one.");
+});
+
+test("Markdown between tags and blank lines stays in the table that it is in", async () => {
+  const text = "## Prices\n\n<table>\n<tr><td>Child</td><td>\n\n**3** euros\n\n</td></tr>\n</table>";
+  assert.match((await ask(text, "prices")).text, /\| Child \| \*\*3\*\* euros \|/u);
+});
+
 const boxes = [
   '??? question "Can I pay later?"\n\n    Within a month.\n\n??? question "Do you ship abroad?"\n\n    Only to Norway.',
   ":::tip Can I pay later?\nWithin a month.\n:::\n\n:::tip[Do you ship abroad?]\nOnly to Norway.\n:::",
