@@ -35,16 +35,16 @@ export const apiKeyRoutes = [
     },
     errors: ["insufficient_scope", "key_limit_reached"],
     async handle({ caller, body }, context) {
-      const { store, clock, random, newId, api, keyRules } = context;
+      const { store, clock, newId, api, newKeys } = context;
       const { owner } = caller;
       const requestsPerHour = body.requestsPerHour ?? null;
-      requireLimit(requestsPerHour, keyRules.maxRequestsPerHour, caller.grantsPerHour);
-      const days = body.expiresInDays ?? keyRules.maxDays;
-      if (days && keyRules.maxDays && days > keyRules.maxDays) {
-        const message = `must be a whole number from 1 to ${keyRules.maxDays}, or absent`;
+      requireLimit(requestsPerHour, newKeys.maxRequestsPerHour, caller.grantsPerHour);
+      const days = body.expiresInDays ?? newKeys.maxDays;
+      if (days && newKeys.maxDays && days > newKeys.maxDays) {
+        const message = `must be a whole number from 1 to ${newKeys.maxDays}, or absent`;
         throw validationError([{ path: "expiresInDays", message }]);
       }
-      const { key, prefix, hash } = createApiKey(random);
+      const { key, prefix, hash } = createApiKey(newKeys.random);
       const now = clock.now();
       const record: ApiKeyRecord = {
         id: newId("key"),

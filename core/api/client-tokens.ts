@@ -33,7 +33,7 @@ export const clientTokenRoutes = [
     idempotency: "refused",
     success: { status: 201, description: "The token with its secret.", schema: clientTokenSchema },
     errors: ["twin_not_found"],
-    async handle({ caller: { owner, key, bucket }, body }, { store, twins, keys, clock, random }) {
+    async handle({ caller: { owner, key, bucket }, body }, { store, twins, keys, clock, newKeys }) {
       if (!key || !bucket) throw keyRequired("a client token is made with one, and ends with it");
       const { endUser, scope, expiresInSeconds } = body;
       const { capacity } = bucket.policy;
@@ -41,7 +41,7 @@ export const clientTokenRoutes = [
       const twinIds = body.twinIds ? [...new Set(body.twinIds)] : null;
       requireLimits(twinIds, requestsPerHour, capacity);
       for (const id of twinIds ?? []) await requireTwin(twins, { owner }, id);
-      const { secret, hash } = clientTokens.create(random);
+      const { secret, hash } = clientTokens.create(newKeys.random);
       const now = clock.now();
       const token: ClientTokenRecord = {
         hash,

@@ -38,16 +38,16 @@ export interface HandlerContext {
   readonly limiter: RateLimiter;
   readonly log: Log;
   readonly clock: Clock;
-  /** What a key may have at most. */
-  readonly keyRules: {
-    /** After how many days it ends at the latest. Undefined: it may last for ever. */
+  /** How keys and client tokens are made. */
+  readonly newKeys: {
+    readonly random: RandomBytes;
+    /** After how many days a key ends at the latest. Undefined: it may last for ever. */
     readonly maxDays: number | undefined;
-    /** The greatest limit of its own, in requests an hour. */
+    /** The greatest limit of its own that a key may have, in requests an hour. */
     readonly maxRequestsPerHour: number;
   };
   /** What requests and replies hold in memory. */
   readonly memory: MemoryBudget;
-  readonly random: RandomBytes;
   readonly sha256: Sha256;
   readonly newId: NewId;
   readonly api: {
