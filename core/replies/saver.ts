@@ -83,22 +83,25 @@ export class Saver {
    * `before` is called before each save.
    */
   start(before: () => void): void {
-    const { clock } = this.#context;
-    const began = clock.now();
-    const beats = this.#pauseMs / beatMs;
+    const began = this.#context.clock.now();
     this.#savedAt = began;
     this.#saving = repeat(
-      clock,
-      () =>
-        this.isFollowedThroughStore
-          ? beatMs - (clock.now() % beatMs)
-          : this.#pauseMs - ((clock.now() - (began % beats) * beatMs) % this.#pauseMs),
+      this.#context.clock,
+      () => this.#untilNextBeat(began),
       async () => {
         this.#limitFollowing();
         before();
         if (!this.#options.draft.closed && this.#isDue()) await this.#save();
       },
     );
+  }
+
+  /** How long it is until the next beat of a reply that began at a time, in milliseconds. */
+  #untilNextBeat(began: number): number {
+    const now = this.#context.clock.now();
+    if (this.isFollowedThroughStore) return beatMs - (now % beatMs);
+    const own = (began % (this.#pauseMs / beatMs)) * beatMs;
+    return this.#pauseMs - ((now - own) % this.#pauseMs);
   }
 
   /** Whether the saved text is followed, on another process or on this one. */
