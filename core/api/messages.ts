@@ -53,7 +53,7 @@ export const messageRoutes = [
       const characters = mostCharactersRead;
       const slice = { order, path, characters, ...sliceOf(query), ...(after && { after }) };
       const list = await store.listMessages(reach, params.id, slice);
-      return pageOf(query, list ?? messageNotFound(), messageResource);
+      return pageOf(query, list ?? messageNotFound(), messageResource, ({ content }) => content.length);
     },
   }),
 

@@ -18,13 +18,17 @@ export function sliceOf({ page, limit }: RequestedPage): Slice {
   return { offset: (page - 1) * limit, limit };
 }
 
-/** A page as an answer: items as clients see them, and the page's position in its list. */
+/**
+ * A page as an answer: items as clients see them, and the page's position in its list. `lengthOf`: how long an item's text
+ * is, where it may be long.
+ */
 export function pageOf<Item>(
   query: RequestedPage,
   list: Listing<Item>,
   resource: (item: Item) => unknown,
+  lengthOf: (item: Item) => number = () => 0,
 ): Result {
-  return pageOfJson(query, list, (item) => JSON.stringify(resource(item)));
+  return pageOfJson(query, list, (item) => JSON.stringify(resource(item)), lengthOf);
 }
 
 /** Like {@link pageOf}, for items that are available as JSON. */
@@ -32,8 +36,14 @@ export function pageOfJson<Item>(
   query: RequestedPage,
   list: Listing<Item>,
   json: (item: Item) => string,
+  lengthOf: (item: Item) => number,
 ): Result {
-  return { page: { items: list.items.map(json), pagination: positionOf(query, list) } };
+  const length = list.items.reduce((sum, item) => sum + lengthOf(item), 0);
+  return { page: { items: mapped(list.items, json), length, pagination: positionOf(query, list) } };
+}
+
+function* mapped<Item>(items: readonly Item[], map: (item: Item) => string): Iterable<string> {
+  for (const item of items) yield map(item);
 }
 
 /** A page that was cut, because its items are long, says how many are there. */

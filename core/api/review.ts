@@ -69,7 +69,13 @@ export const reviewRoutes = [
     async handle({ caller: { owner }, query }, { store }) {
       const { twinId, rating } = query;
       const slice = { ...sliceOf(query), ...momentsOf(query), twinId, rating };
-      return pageOf(query, await store.listFeedback(owner, slice), ratedReplyResource);
+      const list = await store.listFeedback(owner, slice);
+      return pageOf(
+        query,
+        list,
+        ratedReplyResource,
+        ({ question, content }) => question.length + content.length,
+      );
     },
   }),
 
@@ -90,7 +96,8 @@ export const reviewRoutes = [
     },
     async handle({ caller: { owner }, query }, { store }) {
       const slice = { ...sliceOf(query), ...momentsOf(query), twinId: query.twinId };
-      return pageOf(query, await store.listUnanswered(owner, slice), unansweredQuestionResource);
+      const list = await store.listUnanswered(owner, slice);
+      return pageOf(query, list, unansweredQuestionResource, ({ question }) => question.length);
     },
   }),
 ];

@@ -199,16 +199,16 @@ export class Dispatcher {
     const { clock, memory } = context;
     if (body === null) return { status, headers, body };
     const isStream = "next" in body;
-    const bytes = isStream ? 0 : 2 * body.reduce((sum, { length }) => sum + length, 0);
-    const isShort = !isStream && bytes <= 2 * shortAnswer;
+    const bytes = isStream ? 0 : 2 * body.length;
+    const isShort = !isStream && body.length <= shortAnswer;
     if (!caller?.owner || request.method === "HEAD" || isShort)
-      return { status, headers, body: isStream ? body : body.join("") };
+      return { status, headers, body: isStream ? body : [...body.pieces].join("") };
     if (route?.method === "GET" && memory.exceeds(caller.owner, bytes)) throw tooMuchAtOnce();
     if (isStream) return { status, headers, body };
     const held = memory.hold(caller.owner);
     held.set(bytes);
     const failed = (error: unknown) => log("error", "an answer broke off", { requestId, error });
-    const pieces = piecesOf(body);
+    const pieces = piecesOf(body.pieces);
     return { status, headers, body: new TextStream({ pieces, clock, failed, memory: held, held: bytes }) };
   }
 

@@ -8,7 +8,7 @@ import { StoreUnavailable } from "../store/store.ts";
 import { ApiError } from "../wire/errors.ts";
 import type { Answer } from "../wire/request.ts";
 import type { EventStream } from "../wire/sse.ts";
-import type { Result, Success } from "./route.ts";
+import type { Page, Result, Success } from "./route.ts";
 
 /** The header fields of every answer. */
 export function commonHeaders(requestId: string): Record<string, string> {
@@ -28,16 +28,22 @@ const streamHeaders = {
   Incremental: "?1", // RFC 10036: proxies pass it on as it arrives
 } as const;
 
-/** An answer whose text is in pieces, as it was made. */
+/** An answer whose text is still in pieces. */
 export interface AnswerInPieces extends Pick<Answer, "status" | "headers"> {
-  readonly body: readonly string[] | EventStream | null;
+  readonly body: TextInPieces | EventStream | null;
+}
+
+/** A text, and how long it is, or about so. */
+interface TextInPieces {
+  readonly pieces: Iterable<string>;
+  readonly length: number;
 }
 
 /** What a handler answers, in its envelope. */
 export function toAnswer(success: Success, result: Result): AnswerInPieces {
   const { status = success.status, events } = result;
   if (events !== undefined) {
-    const body = typeof events === "string" ? [events] : events;
+    const body = typeof events === "string" ? inOnePiece(events) : events;
     return { status, headers: { ...streamHeaders, ...result.headers }, body };
   }
   if (result.lines) {
@@ -46,15 +52,28 @@ export function toAnswer(success: Success, result: Result): AnswerInPieces {
   }
   if (status === 204 || status === 202 || status === 304)
     return { status, headers: { ...result.headers }, body: null };
-  const body = result.document === undefined ? envelope(result) : [result.document];
+  const body = result.document === undefined ? envelope(result) : inOnePiece(result.document);
   return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };
 }
 
 /** A payload as JSON, in its envelope. */
-function envelope({ data, json, page }: Result): readonly string[] {
-  if (!page) return [`{"data":${json ?? JSON.stringify(data)}}`];
-  const items = page.items.map((item, index) => (index === 0 ? item : `,${item}`));
-  return ['{"data":[', ...items, `],"pagination":${JSON.stringify(page.pagination)}}`];
+function envelope({ data, json, page }: Result): TextInPieces {
+  if (page) return { pieces: piecesOfPage(page), length: page.length };
+  return inOnePiece(`{"data":${json ?? JSON.stringify(data)}}`);
+}
+
+function* piecesOfPage({ items, pagination }: Page): Iterable<string> {
+  let before = '{"data":[';
+  for (const item of items) {
+    yield before + item;
+    before = ",";
+  }
+  const isEmpty = before !== ",";
+  yield `${isEmpty ? before : ""}],"pagination":${JSON.stringify(pagination)}}`;
+}
+
+function inOnePiece(text: string): TextInPieces {
+  return { pieces: [text], length: text.length };
 }
 
 /** An error as an answer. */

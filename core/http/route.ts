@@ -115,8 +115,10 @@ export interface Call<Query = unknown, Body = unknown> {
 
 /** A page of a list. */
 export interface Page {
-  /** Each as JSON by itself: as one text, a page of long ones would take three times its memory while it grows. */
-  readonly items: readonly string[];
+  /** Each as JSON. That of long ones is made as it is sent: all at once would take long, and three times their memory. */
+  readonly items: Iterable<string>;
+  /** How long their texts are together, in characters. */
+  readonly length: number;
   readonly pagination: Pagination;
 }
 

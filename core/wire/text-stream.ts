@@ -27,7 +27,7 @@ const pieceLength = 65_536;
 const turnMs = 10;
 
 /** Texts in pieces, none of which ends inside a surrogate pair. */
-export async function* piecesOf(texts: readonly string[]): AsyncGenerator<string> {
+export async function* piecesOf(texts: Iterable<string>): AsyncGenerator<string> {
   for (const text of texts) {
     for (let from = 0; from < text.length; ) {
       let end = Math.min(text.length, from + pieceLength);
