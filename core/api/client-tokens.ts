@@ -16,7 +16,10 @@ import { requireTwin } from "./lookup.ts";
 /** The most twins that a token is limited to. */
 const maxTwins = 50;
 
-/** The capacity of a client token's bucket, in requests per hour, if none is asked for, unless its key has less. */
+/**
+ * The capacity of a client token's bucket, in requests per hour, if none is asked for, unless its key has less. All tokens of
+ * an end user and key share the bucket, and take on the newest one's capacity (the stores' `createClientToken`).
+ */
 const usualRequestsPerHour = 100;
 
 export const clientTokenRoutes = [

@@ -137,8 +137,9 @@ export function windowOf<Message extends object>(history: readonly Message[]): r
 
 /**
  * Decides the history that a model sees, oldest first: the window of {@link questionsSeen}, and no more than is read at once.
- * Stores leave out failed replies before that (`readHistory`; SQL has the rule in its statements), and engines are not shown
- * questions whose reply has no words (`ConversationCache`).
+ * The in-memory store and `ConversationCache` ask this; SQL reads by the same rules (`readHistory` in
+ * `adapters/sql/messages.ts`). Failed replies are left out before that, and questions whose reply has no words after it
+ * (`ConversationCache`).
  */
 export function historySeen<Message extends { readonly content: string }>(
   history: readonly Message[],
