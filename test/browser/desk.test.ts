@@ -191,11 +191,11 @@ for (const { name, skip, start } of sharedBrowsers) {
       assert.equal(await page.inputValue("#content"), "How tall is the lighthouse?");
       await assertAccessible(page);
       await again.click();
-      await page.locator(".message.twin[aria-busy=false] .text", { hasText: "forty" }).waitFor();
+      await page.locator(".message.twin[aria-busy=false] .text", { hasText: "forty" }).first().waitFor();
+      await page.waitForFunction(() => document.querySelectorAll(".message").length === 3); // with the greeting
       assert.equal(await page.inputValue("#content"), "");
       assert.equal(await page.innerText("#problem"), "");
       assert.equal(new Set(keys).size, 1);
-      await page.waitForFunction(() => document.querySelectorAll(".message").length === 3); // with the greeting
       assert.equal((await server.stored(page)).length, 2);
     });
 
