@@ -62,7 +62,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "--enable-source-maps",
       "--test",
       "--test-concurrency=3", // many tests wait for other processes
-      "--test-timeout=600000",
+      "--test-timeout=1200000", // of a folder: the browsers took ten minutes on a slow machine
       "--test-reporter=spec",
     ],
     leftOut: {},
