@@ -34,7 +34,7 @@ export function talk(
   return new Promise((resolve, reject) => {
     let text = "";
     const socket = connect(Number(port), hostname, () => speak(socket));
-    socket.setTimeout(5_000, () => socket.destroy(new Error(`No end after: ${JSON.stringify(text)}`)));
+    socket.setTimeout(20_000, () => socket.destroy(new Error(`No end after: ${JSON.stringify(text)}`)));
     socket.on("data", (chunk) => {
       text += chunk.toString("latin1");
       heard(text, socket);
