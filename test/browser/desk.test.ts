@@ -193,6 +193,7 @@ for (const { name, skip, start } of sharedBrowsers) {
       await again.click();
       await page.locator(".message.twin[aria-busy=false] .text", { hasText: "forty" }).first().waitFor();
       await page.waitForFunction(() => document.querySelectorAll(".message").length === 3); // with the greeting
+      assert.equal(await page.locator(".message .text", { hasText: "forty" }).count(), 1);
       assert.equal(await page.inputValue("#content"), "");
       assert.equal(await page.innerText("#problem"), "");
       assert.equal(new Set(keys).size, 1);
