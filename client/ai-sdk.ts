@@ -61,6 +61,12 @@ export interface TwinChatTransport {
  */
 const remountMs = 100;
 
+/**
+ * For how long after its end a reply is told once more to a chat that follows it again, in milliseconds: it may have ended
+ * between the reading of the chat's messages, on a server for instance, and that. A chat that has it stays the same.
+ */
+const justEndedMs = 60_000;
+
 /** Options of {@link createChatTransport}. */
 export interface ChatTransportOptions {
   /** The twin that new chats are with. */
@@ -129,10 +135,10 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
       if (conversationId === undefined) return null;
       const time = (followed.get(chatId) ?? 0) + 1;
       followed.set(chatId, time);
-      const running = await runningReply(client, conversationId);
-      if (!running) return null;
+      const newest = await newestReply(client, conversationId);
+      if (!newest) return null;
       const broken = new AbortController();
-      const reply = client.messages.resume(conversationId, running.id, { signal: broken.signal });
+      const reply = client.messages.resume(conversationId, newest.id, { signal: broken.signal });
       const mayStop = async () => {
         await sleep(remountMs);
         return followed.get(chatId) === time;
@@ -190,13 +196,14 @@ function isText(part: { readonly type: string }): part is { readonly type: "text
   return part.type === "text" && "text" in part && typeof part.text === "string";
 }
 
-async function runningReply(
-  client: TwinClient,
-  conversationId: string,
-): Promise<MessageResource | undefined> {
+/** The reply that runs, or ran when the chat's messages were read. */
+async function newestReply(client: TwinClient, conversationId: string): Promise<MessageResource | undefined> {
   try {
     const { data } = await client.messages.list(conversationId, { order: "desc", limit: 1 });
-    return data.find(({ status }) => status === "in_progress");
+    return data.find(
+      ({ role, completedAt }) =>
+        role === "assistant" && (completedAt === null || Date.now() - Date.parse(completedAt) < justEndedMs),
+    );
   } catch (error) {
     if (error instanceof NotFoundError) return undefined;
     throw error;

@@ -9,7 +9,7 @@ import { TwinClient } from "../../client/mod.ts";
 import { createTwinList } from "../../core/mod.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { openChat } from "../support/chat.ts";
-import { settle } from "../support/clock.ts";
+import { createManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
 import { openFixture, overSocket } from "../support/harness.ts";
 import { runtime } from "../support/runtime.ts";
@@ -140,6 +140,29 @@ describe("a chat with an id of its own making", () => {
   });
 });
 
+describe("a reply that ends after the chat's messages were read, and before it is followed again", () => {
+  for (const [when, sinceMs, types] of [
+    ["just now", 1_000, ["start", "text-start", "text-delta", "text-end", "finish"]],
+    ["long ago", 120_000, []],
+  ] as const) {
+    test(`${when} is told ${types.length > 0 ? "whole" : "no more"}`, async () => {
+      const clock = createManualClock(Date.now() - sinceMs);
+      await using chat = await openChat(overSocket, { clock });
+      const client = new TwinClient({ baseUrl: chat.fixture.url, apiKey: chat.key });
+      const transport = createChatTransport(client, { twinId: "scripted" });
+      const { run, stream } = await chat.begin();
+      assert.equal(toUIMessages((await client.messages.list(chat.conversationId)).data).length, 1);
+      run.write("Hello!");
+      run.finish();
+      await stream.rest();
+      const told: string[] = [];
+      const chunks = await transport.reconnectToStream({ chatId: chat.conversationId });
+      for await (const { type } of chunks ?? []) told.push(type);
+      assert.deepEqual(told, types);
+    });
+  }
+});
+
 describe("what a chat cannot send", () => {
   const words = (text: string) => ({ type: "text", text });
   const picture = { type: "file", mediaType: "image/png", url: "data:image/png;base64," };
@@ -229,8 +252,8 @@ describe("a chat that is stopped", () => {
     run.write("Hel");
     const stopping = new AbortController();
     const chatId = chat.conversationId;
-    const first = await transport.reconnectToStream({ chatId, abortSignal: stopping.signal });
     t.mock.timers.enable({ apis: ["setTimeout"] });
+    const first = await transport.reconnectToStream({ chatId, abortSignal: stopping.signal });
     stopping.abort();
     await first?.cancel();
     const second = await transport.reconnectToStream({ chatId });

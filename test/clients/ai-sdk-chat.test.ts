@@ -10,6 +10,7 @@ import { createChatTransport, toUIMessages } from "../../client/ai-sdk.ts";
 import { TwinClient } from "../../client/mod.ts";
 import { openBreakingProxy } from "../client/breaking-proxy.ts";
 import { type Chat, openChat } from "../support/chat.ts";
+import { createManualClock } from "../support/clock.ts";
 import { overSocket } from "../support/harness.ts";
 import type { Run } from "../support/scripted-engine.ts";
 import { skip } from "./packages.ts";
@@ -235,6 +236,21 @@ describe("a chat of the AI SDK", { skip, timeout: 60_000 }, () => {
     await opened.page.resumeStream();
     assert.equal(opened.page.status, "ready");
     await assertKept(opened, "One?", "One.");
+  });
+
+  test("resumes a reply that ended after the messages were read: it is shown once, whether they had it or not", async () => {
+    await using chat = await openChat(overSocket, { clock: createManualClock(Date.now()) });
+    const { run, stream } = await chat.begin();
+    const early = openPage(chat, await openPage(chat).reloaded());
+    run.write("Hello!");
+    run.finish();
+    await stream.rest();
+    const late = openPage(chat, await openPage(chat).reloaded());
+    for (const opened of [early, late]) {
+      await opened.page.resumeStream();
+      assert.equal(opened.page.status, "ready");
+      await assertKept(opened, "Hello?", "Hello!");
+    }
   });
 
   test("shows nothing more of a resumed reply that is stopped, which ends for everybody", async () => {
