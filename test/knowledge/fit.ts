@@ -1,28 +1,18 @@
 /**
  * Fits the coefficients of the certainty (`knowledge/search/ranking.ts`): a logistic regression on the questions of XQuAD's
- * tuning half, and on those of a folder of further files, `[{sections: [{h, t}], questions: [[ask, position]], foreign: [ask]}]`.
+ * tuning half, and on those of a folder of further files.
  */
 
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { createKnowledgeIndex } from "../../knowledge/mod.ts";
 import { coefficients, type Features } from "../../knowledge/search/ranking.ts";
-import { readXquad, toMarkdown } from "./xquad.ts";
+import { type QuestionSet, readFurther, readXquad, toMarkdown } from "./question-sets.ts";
 
 interface Example {
   readonly features: Features;
   readonly right: boolean;
   /** Questions of a set count together as much as those of another, and its foreign ones half as much. */
   readonly set: string;
-}
-
-interface TwinOfQuestions {
-  readonly name: string;
-  readonly instructions: string;
-  readonly headings: readonly string[];
-  readonly questions: readonly (readonly [ask: string, position: number])[];
-  readonly foreign: readonly string[];
-  readonly language?: string;
+  readonly weight: number;
 }
 
 /** Holds coefficients of rare features back. */
@@ -33,56 +23,26 @@ const names = Object.keys(coefficients).filter((name) => name !== "bias") as (ke
 /** Prints the coefficients. */
 export async function fitCertainty(xquad: string, further: string | undefined): Promise<void> {
   const examples: Example[] = [];
-  for await (const twin of twinsOf(xquad, further)) await collect(twin, examples);
+  for await (const set of readXquad(xquad, "tuning")) await collect(set, examples, 1);
+  if (further !== undefined)
+    for await (const set of readFurther(further, "tuning")) await collect(set, examples, 2.5);
   const counts = new Map<string, number>();
   for (const { set } of examples) counts.set(set, (counts.get(set) ?? 0) + 1);
-  const weights = examples.map(({ set }) => (set.startsWith("xquad") ? 1 : 2.5) / (counts.get(set) ?? 1));
+  const weights = examples.map(({ set, weight }) => weight / (counts.get(set) ?? 1));
   console.log(fit(examples, weights));
 }
 
-async function* twinsOf(xquad: string, further: string | undefined): AsyncGenerator<TwinOfQuestions> {
-  for await (const { language, articles } of readXquad(xquad)) {
-    const tuned = articles.filter((_, at) => at % 2 === 0);
-    for (const [at, { paragraphs, questions }] of tuned.entries()) {
-      const [first] = paragraphs;
-      const next = tuned[(at + 1) % tuned.length];
-      yield {
-        name: `xquad ${language}`,
-        instructions: toMarkdown(paragraphs),
-        headings: paragraphs.map((paragraph) => `§ ${paragraph.at + 1}`),
-        questions: questions.map((question) => [question.ask, question.at - (first?.at ?? 0)]),
-        foreign: next?.questions.map((question) => question.ask) ?? [],
-      };
-    }
+async function collect({ name, twins }: QuestionSet, examples: Example[], weight: number): Promise<void> {
+  for (const { sections, questions, foreign } of twins) {
+    const index = await createKnowledgeIndex({ name: "Odd", instructions: toMarkdown(sections) });
+    const ask = (question: string, heading: string | undefined, set: string) => {
+      const [first] = index.find(index.read(question));
+      const { features } = first ?? {};
+      if (features) examples.push({ features, right: first?.passage.heading === heading, set, weight });
+    };
+    for (const question of questions) ask(question.ask, question.heading, name);
+    for (const question of foreign) ask(question, undefined, `${name} foreign`);
   }
-  for (const file of further === undefined
-    ? []
-    : (await readdir(further)).filter((name) => name === "tuning.json")) {
-    const twins: {
-      name: string;
-      sections: { h: string | null; t: string }[];
-      questions: [string, number][];
-      foreign: string[];
-    }[] = JSON.parse(await readFile(join(further ?? "", file), "utf8"));
-    for (const { name, sections, questions, foreign } of twins) {
-      const headings = sections.map(({ h }, at) => h ?? `§ ${at + 1}`);
-      const text = sections.map(
-        ({ t }, at) => `## ${headings[at]}\n\n${t.replace(/^#/gmu, "\\#").replaceAll("<", "&lt;")}`,
-      );
-      yield { name, instructions: text.join("\n\n"), headings, questions, foreign };
-    }
-  }
-}
-
-async function collect(twin: TwinOfQuestions, examples: Example[]): Promise<void> {
-  const index = await createKnowledgeIndex({ name: "Odd", instructions: twin.instructions });
-  const ask = (question: string, heading: string | undefined, set: string) => {
-    const [first] = index.find(index.read(question));
-    const { features } = first ?? {};
-    if (features) examples.push({ features, right: first?.passage.heading === heading, set });
-  };
-  for (const [question, at] of twin.questions) ask(question, twin.headings[at], twin.name);
-  for (const question of twin.foreign) ask(question, undefined, `${twin.name} foreign`);
 }
 
 /** Descends the gradient of the logistic loss, on features of mean 0 and deviation 1. */

@@ -1,27 +1,40 @@
 /**
  * Prints how well the knowledge engine finds what it is asked for, and what a large twin takes: `npm run knowledge`, on the
- * project's own smoke test. With `-- --show` it lists the questions that went wrong. With `-- --xquad <folder>` it measures
- * XQuAD instead: the reported half of the articles, or with `--tuning` the other one. `--fit <folder>` prints the coefficients
- * of the certainty, fitted on the tuning half and on further questions.
+ * project's own smoke test. With `-- --show` it lists the questions that went wrong. With `-- --xquad <folder>` or `--questions
+ * <folder>` it measures XQuAD or further sets instead: their reported half, or with `--tuning` the other one. `--embeddings <address
+ * up to /v1>` finds sections by their meaning, too, with the model that `--model` names. `--fit <folder>`, beside `--xquad`, prints the
+ * coefficients of the certainty, fitted on the tuning half and on further questions.
  */
 
 import { parseArgs } from "node:util";
+import { createEmbeddings } from "../../adapters/openai-models/embeddings.ts";
 import { measureBounds } from "./bounds.ts";
 import { fitCertainty } from "./fit.ts";
+import { printSets } from "./measure-sets.ts";
 import { halves, type Measured, measureKnowledge, type Verdict } from "./measured-set.ts";
-import { printXquad } from "./xquad.ts";
+import { readFurther, readXquad } from "./question-sets.ts";
 
 const { values: options } = parseArgs({
   options: {
     show: { type: "boolean" },
     xquad: { type: "string" },
+    questions: { type: "string" },
     tuning: { type: "boolean" },
+    embeddings: { type: "string" },
+    model: { type: "string", default: "default" },
     fit: { type: "string" },
   },
 });
-if (options.xquad !== undefined) {
-  if (options.fit === undefined) await printXquad(options.xquad, options.tuning ? "tuning" : "reported");
-  else await fitCertainty(options.xquad, options.fit);
+const { xquad, questions, embeddings: baseUrl, model, fit } = options;
+if (xquad !== undefined && fit !== undefined) {
+  await fitCertainty(xquad, fit);
+  process.exit();
+}
+if (xquad !== undefined || questions !== undefined) {
+  const half = options.tuning ? "tuning" : "reported";
+  const embed = baseUrl === undefined ? undefined : createEmbeddings({ baseUrl, model });
+  if (xquad !== undefined) await printSets(readXquad(xquad, half), embed);
+  if (questions !== undefined) await printSets(readFurther(questions, half), embed);
   process.exit();
 }
 
