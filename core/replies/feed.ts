@@ -55,7 +55,7 @@ export class ReplyText {
 }
 
 /** The length from which the end of a text is settled. */
-const endLength = 4096;
+const endLength = 512;
 
 /** Whether an offset lies between the halves of a surrogate pair. */
 export function splitsSurrogatePair(text: Pick<ReplyText, "slice">, offset: number): boolean {
