@@ -7,7 +7,7 @@
 import { systemClock } from "../core/base/clock.ts";
 import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "../core/twins/engine.ts";
 import { cacheIndexes, type KnowledgeSource, toSource } from "./briefing.ts";
-import { type KnowledgeIndex, type KnowledgeIndexOptions, scoreOf } from "./search/index.ts";
+import type { KnowledgeIndex, KnowledgeIndexOptions } from "./search/index.ts";
 import type { Finding, Question } from "./search/ranking.ts";
 import { pointsBack, recognizeSmallTalk, refersBack, withoutSmallTalk } from "./small-talk.ts";
 import { chat, rotate, say } from "./speech.ts";
@@ -32,6 +32,8 @@ const enoughToBeSure = 0.6;
 const enoughCoverage = 0.4;
 /** The least score of an answer at all. */
 const enough = 0.3;
+/** The same where the meaning adds to it. */
+const enoughWithMeaning = 0.5;
 /** The least score of what is offered beside an answer, and of its next part. */
 const enoughToOffer = 0.1;
 const mostRelated = 2;
@@ -145,7 +147,7 @@ async function search(turn: Turn, index: KnowledgeIndex): Promise<Found | undefi
     const found = judge(index.read(content, subject), index);
     const toThePoint =
       words.size === 0 || [...words.keys()].some((word) => found?.findings[0].words.has(word));
-    return toThePoint ? byMeaning(found, `${subject}\n${content}`, index) : undefined;
+    return toThePoint ? byMeaning(found, content, index, subject) : undefined;
   };
   const alone = () => byMeaning(searchAlone(turn, index), content, index);
   return refersBack(content) ? ((await inContext()) ?? alone()) : ((await alone()) ?? inContext());
@@ -170,20 +172,21 @@ function quoteCalled(called: Passage, { content }: Turn, index: KnowledgeIndex, 
   return { findings: [own, ...findings.filter((finding) => !isIts(finding))], sure: true };
 }
 
-/** What the question's meaning finds where its words are not certain, or find nothing. It is never certain. */
+/** What words and meaning find together where the words are not certain, or find nothing. It is never certain. */
 async function byMeaning(
   found: Found | undefined,
-  question: string,
+  content: string,
   index: KnowledgeIndex,
+  subject?: string,
 ): Promise<Found | undefined> {
-  const [near] = found?.sure ? [] : await index.nearest(question);
-  const passage = near && index.passageOf(near.section);
-  if (!passage) return found;
-  const findings = found?.findings ?? [];
-  const others = findings.filter((finding) => finding.passage.section !== near.section);
-  const known = findings.find((finding) => finding.passage.section === near.section);
-  const first = known ?? { passage, score: scoreOf(near), words: new Set<string>(), coverage: 0 };
-  return { findings: [first, ...others], sure: false };
+  const asked = subject === undefined ? content : `${subject}\n${content}`;
+  const nearest = found?.sure ? [] : await index.nearest(asked);
+  if (nearest.length === 0) return found;
+  const findings = found?.findings ?? index.find(index.read(content, subject));
+  const [first, ...others] = index.fuse(findings, nearest);
+  return first && first.score >= enoughWithMeaning
+    ? { findings: [first, ...others], sure: false }
+    : undefined;
 }
 
 /** What answers a question, and whether that is certain. Undefined: nothing does. */

@@ -10,7 +10,7 @@ import { guessLanguage, type Language, languageOf } from "../languages/mod.ts";
 import { fullText, type Passage, toPassages } from "../text/passages.ts";
 import { readDocument, readInstructions, type Section, type TwinText, type Voice } from "../text/sections.ts";
 import type { KnowledgeWarning } from "../text/source.ts";
-import { type Embed, fuse, Meanings, type Near } from "./meaning.ts";
+import { type Embed, Meanings, type Near } from "./meaning.ts";
 import { type Called, Names } from "./names.ts";
 import { PostingsBuilder } from "./postings.ts";
 import { type Finding, namesOf, type Question, Ranking } from "./ranking.ts";
@@ -33,7 +33,7 @@ export interface SearchOptions {
   readonly sections?: number | undefined;
   /** The maximum length of all their texts and headings, in UTF-16 code units. Default 12,000. */
   readonly characters?: number | undefined;
-  /** What {@link KnowledgeIndex.nearest} found for the question: both rankings are fused. Default: nothing. */
+  /** What {@link KnowledgeIndex.nearest} found for the question, which is fused with what its words find. Default: nothing. */
   readonly nearest?: readonly Near[] | undefined;
 }
 
@@ -99,11 +99,6 @@ export class KnowledgeIndex {
     return (await this.#meanings?.nearest(withoutMiddle(question))) ?? [];
   }
 
-  /** The passage that stands for a section. */
-  passageOf(section: number): Passage | undefined {
-    return this.passages.find((passage) => passage.section === section);
-  }
-
   /** The sections that fit a question best, best first: what a model should know to answer it. */
   search(
     question: string,
@@ -111,17 +106,14 @@ export class KnowledgeIndex {
   ): FoundSection[] {
     const found: FoundSection[] = [];
     let left = characters;
-    const findings = this.find(this.read(question));
-    const byWords = [...new Set(findings.map(({ passage }) => passage.section))];
-    const byMeaning = nearest.map((near) => near.section);
-    for (const section of fuse(byWords, byMeaning)) {
+    const findings = this.fuse(this.find(this.read(question)), nearest);
+    const told = new Set<number>();
+    for (const { passage, score } of findings) {
       if (found.length === sections) break;
-      const best = findings.find(({ passage }) => passage.section === section);
-      const passage = best?.passage ?? this.passageOf(section);
-      if (!passage) continue;
-      const score = best?.score ?? scoreOf(nearest.find((near) => near.section === section));
+      if (told.has(passage.section)) continue;
+      told.add(passage.section);
       const { heading, parents } = passage;
-      const text = this.#textOf(section, findings);
+      const text = this.#textOf(passage.section, findings);
       const length = text.length + [...parents, heading].join().length;
       if (length > left) continue;
       left -= length;
@@ -141,6 +133,21 @@ export class KnowledgeIndex {
     return this.ranking.find(question);
   }
 
+  /** What words and meaning find, best first: what they say of a section adds up. */
+  fuse(findings: readonly Finding[], nearest: readonly Near[]): readonly Finding[] {
+    if (nearest.length === 0) return findings;
+    const likeness = new Map(nearest.map((near) => [near.section, near.likeness]));
+    const known = new Set(findings.map(({ passage }) => passage.section));
+    const others = nearest.flatMap(({ section }) => {
+      const passage = known.has(section) ? undefined : this.passages.find((one) => one.section === section);
+      return passage ? { passage, score: 0, words: new Set<string>(), coverage: 0 } : [];
+    });
+    return [...findings, ...others]
+      .map((finding) => ({ ...finding, score: finding.score + (likeness.get(finding.passage.section) ?? 0) }))
+      .sort((one, other) => other.score - one.score)
+      .map((finding) => ({ ...finding, score: Math.min(1, finding.score) }));
+  }
+
   /** The section that a message calls by its heading. */
   called(message: string): Called | undefined {
     return this.names.called(withoutMiddle(message));
@@ -154,11 +161,6 @@ export class KnowledgeIndex {
     const best = new Set(own.map(({ passage }) => passage.text));
     return [...best].slice(0, 3).join("\n\n").slice(0, wholeSection);
   }
-}
-
-/** How probable it is that a section answers a question that only its meaning fits: never certain. */
-export function scoreOf(near: Near | undefined): number {
-  return Math.min(0.5, Math.max(0, near?.likeness ?? 0));
 }
 
 /**

@@ -116,17 +116,3 @@ function dot(one: Float32Array, other: Float32Array): number {
   for (let at = 0; at < one.length; at++) sum += (one[at] ?? 0) * (other[at] ?? 0);
   return sum;
 }
-
-/** A constant of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009), as usual. */
-const fusionRank = 60;
-
-/** Fuses two rankings of sections by their ranks: the best of both first. */
-export function fuse(one: readonly number[], other: readonly number[]): number[] {
-  const sums = new Map<number, number>();
-  for (const ranking of [one, other]) {
-    for (const [rank, section] of ranking.entries()) {
-      sums.set(section, (sums.get(section) ?? 0) + 1 / (fusionRank + rank));
-    }
-  }
-  return [...sums].sort(([, a], [, b]) => b - a).map(([section]) => section);
-}

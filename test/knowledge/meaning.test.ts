@@ -1,0 +1,76 @@
+/** What words and meaning say of a section together. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createKnowledgeEngine, createKnowledgeIndex, type Embed } from "../../knowledge/mod.ts";
+import { ask, createTwin } from "./keeper.ts";
+
+const instructions = `
+## Pets
+
+A dog sleeps for free. A cat pays for its cushion.
+
+## Water
+
+The pool is open from May on. No dog may swim in the pool.
+
+## Arriving
+
+The station is near.
+
+## Mornings
+
+There are eggs until ten.
+`;
+
+/** A model that knows how much the question means each section: their vectors are at right angles. */
+function embedAs(likeness: { readonly [heading: string]: number }): Embed {
+  const headings = ["Pets", "Water", "Arriving", "Mornings"];
+  const towards = headings.map((heading) => likeness[heading] ?? 0);
+  const rest = Math.sqrt(1 - towards.reduce((sum, value) => sum + value ** 2, 0));
+  return async (texts, of) =>
+    texts.map((text) =>
+      Float32Array.from(
+        of === "question"
+          ? [...towards, rest]
+          : [...headings.map((heading) => Number(text.startsWith(heading))), 0],
+      ),
+    );
+}
+
+async function search(question: string, embed: Embed, text = instructions) {
+  const index = await createKnowledgeIndex({ name: "Odd", instructions: text }, { embed });
+  return index.search(question, { nearest: await index.nearest(question) });
+}
+
+test("a section whose words fit well stays first, though another one means something like the question", async () => {
+  const found = await search("When is the pool open that no dog may swim in?", embedAs({ Pets: 0.6 }));
+  assert.deepEqual(
+    found.slice(0, 2).map(({ heading }) => heading),
+    ["Water", "Pets"],
+  );
+});
+
+test("what words and meaning say of a section adds up to its score", async () => {
+  const question = "Which station does the castle of the duke have?";
+  const [byWords] = await search(question, async () => undefined);
+  const [byBoth] = await search(question, embedAs({ Arriving: 0.4 }));
+  const [byMeaning] = await search("Wo ist der Bahnhof?", embedAs({ Arriving: 0.4 }));
+  const scores = [byWords, byBoth, byMeaning].map((found) => found?.score ?? 0);
+  const [words = 0, both = 0, meaning = 0] = scores;
+  assert.ok(words > 0 && meaning > 0);
+  assert.ok(Math.abs(both - words - meaning) < 1e-6, scores.join());
+});
+
+test("a long section that only the meaning finds has text", async () => {
+  const text = instructions.replace("The station is near.", "The station is near.\n\n".repeat(200));
+  const [found] = await search("Wo ist der Bahnhof?", embedAs({ Arriving: 0.7 }), text);
+  assert.match(found?.text ?? "", /The station is near/);
+});
+
+test("a question that means a section only somewhat is refused, and answered where its words fit, too", async () => {
+  const engine = createKnowledgeEngine({ embed: embedAs({ Arriving: 0.4 }) });
+  const twin = createTwin(instructions);
+  assert.deepEqual((await ask("Wo ist der Bahnhof?", { engine, twin })).sources, []);
+  assert.deepEqual((await ask("Tell me the way to the station", { engine, twin })).sources, ["Arriving"]);
+});
