@@ -19,6 +19,8 @@ export interface Language {
   readonly code: string;
   /** Words that say nothing by themselves, in their normal form. */
   readonly stopWords: ReadonlySet<string>;
+  /** The letters of its words, but for those from a to z, which tell nothing. */
+  readonly letters: ReadonlySet<string>;
   readonly smallTalk: Readonly<Record<SmallTalkKind | "fillers", readonly string[]>>;
   readonly phrases: Phrases;
 }
@@ -35,6 +37,12 @@ export const languages: readonly Language[] = Object.keys(hears).map((code) => {
   return {
     code,
     stopWords: new Set(words.filter((word) => word !== "")),
+    letters: new Set(
+      [...words, heard, said]
+        .join()
+        .toLowerCase()
+        .match(/(?![a-z])\p{L}/gu),
+    ),
     smallTalk: Object.fromEntries([...kinds, ["fillers", fillers.split(fillers.includes(";") ? ";" : " ")]]),
     phrases: Object.fromEntries(phraseNames.map((name, at) => [name, said[at] ?? ""])) as Phrases,
   };
@@ -51,40 +59,11 @@ export function languageOf(tag: string): Language {
   return found;
 }
 
-// Scripts in which one language is written, or far more text than in any other.
+// Scripts with more letters than anyone lists, in which one language is written, or far more text than in any other.
 const scripts: readonly (readonly [script: RegExp, code: string])[] = [
   [/[\p{Script=Hiragana}\p{Script=Katakana}]/gu, "ja"],
   [/\p{Script=Hangul}/gu, "ko"],
   [/\p{Script=Han}/gu, "zh"],
-  [/\p{Script=Thai}/gu, "th"],
-  [/\p{Script=Devanagari}/gu, "hi"],
-  [/\p{Script=Greek}/gu, "el"],
-  [/\p{Script=Hebrew}/gu, "he"],
-];
-
-// Letters that tell a language from others in its script.
-const letters: readonly (readonly [code: string, letters: RegExp])[] = [
-  ["de", /[äöüß]/gu],
-  ["sv", /[åäö]/gu],
-  ["da", /[åæø]/gu],
-  ["no", /[åæø]/gu],
-  ["fi", /ää|öö|yö|[äö]/gu],
-  ["fr", /[éèêàçùœ]|[ldnjcsm]['’]/gu],
-  ["es", /[ñ¿¡áíóú]|ción/gu],
-  ["it", /[àèìòù]|zione|gli/gu],
-  ["pt", /[ãõçâê]|ção/gu],
-  ["ro", /[ăâîșțşţ]/gu],
-  ["ru", /[ыэё]/gu],
-  ["uk", /[іїєґ]/gu],
-  ["bg", /ъ/gu],
-  ["pl", /[ąćęłńśźż]|sz|cz/gu],
-  ["cs", /[ěřůčšžýťď]/gu],
-  ["tr", /[ğışçü]/gu],
-  ["hu", /[őűáéíóöü]/gu],
-  ["vi", /[ăâđêôơưạ-ỹ]/gu],
-  ["fa", /[پچژگکی]/gu],
-  ["ar", /[ةىيكأإ]/gu],
-  ["nl", /ij|oe|aa|ee/gu],
 ];
 
 /** How much of a text is looked at, in code units. */
@@ -103,8 +82,8 @@ export function guessLanguage(text: string): Language {
   let [best, most] = [languageOf("en"), 0];
   for (const language of languages) {
     const known = words.filter((word) => language.stopWords.has(word)).length;
-    const [, own] = letters.find(([code]) => code === language.code) ?? [];
-    const score = known + (own ? 0.5 * (lower.match(own)?.length ?? 0) : 0);
+    const own = [...lower].filter((letter) => language.letters.has(letter)).length;
+    const score = known + own / 2;
     if (score > most) [best, most] = [language, score];
   }
   return best;
