@@ -34,9 +34,9 @@ const beginnings = new RegExp(
   ].join("|"),
   "gmu",
 );
-const commentEnds: Readonly<Record<string, string>> = { "<!--": "-->", "{/*": "*/}", "%%": "%%" };
+const commentEnds: Readonly<Record<string, string>> = { "<!--": "-->", "{/*": "\\*/\\}", "%%": "%%" };
 const boxBody = /(?:\n(?:(?: {4}|\t).*|[ \t]*$))*/muy;
-const askedAs = /^\s*asked as:([\s\S]*)$/iu;
+const askedAs = /^\s*asked as:([\s\S]*?)(?:-->|\*\/\}|%%)?$/iu;
 
 /** Takes the comments out of Markdown, and drops the beginning of a code block or comment that never ends. */
 export function readSource(markdown: string, isMdx = false): Source {
@@ -46,101 +46,62 @@ export function readSource(markdown: string, isMdx = false): Source {
     .replace(/\r\n?/gu, "\n")
     .replace(/[\u2028\u2029]/gu, " ");
   const warnings: KnowledgeWarning[] = [];
-  return { text: new SourceReader(text, isMdx, 1, warnings).read(), warnings };
+  return { text: toPlain(text, isMdx, 1, warnings), warnings };
 }
 
-class SourceReader {
-  readonly #text: string;
-  readonly #isMdx: boolean;
-  readonly #warnings: KnowledgeWarning[];
-  readonly #kept: string[] = [];
-  /** The text is kept, or left out, up to here. */
-  #at = 0;
-  #line: number;
-  /** Up to where lines are counted. */
-  #counted = 0;
-  /** Marks that nothing ends in the rest of the text. */
-  readonly #unclosed = new Set<string>();
-
-  constructor(text: string, isMdx: boolean, firstLine: number, warnings: KnowledgeWarning[]) {
-    this.#text = text;
-    this.#isMdx = isMdx;
-    this.#line = firstLine;
-    this.#warnings = warnings;
-  }
-
-  read(): string {
-    const marks = new RegExp(beginnings);
-    for (let found = marks.exec(this.#text); found; found = marks.exec(this.#text)) {
-      const { fence, box, title, comment } = found.groups ?? {};
-      const [from, to] = [found.index, marks.lastIndex];
-      if (fence !== undefined) marks.lastIndex = this.#readCode(fence, from, to);
-      else if (box !== undefined) marks.lastIndex = this.#readBox(title, from, to);
-      else if (comment !== undefined) marks.lastIndex = this.#readComment(comment.trim(), from, to);
-    }
-    this.#keep(this.#text.slice(this.#at), this.#text.length);
-    return this.#kept.join("");
-  }
-
-  /** Keeps a code block. Without an end, its first line is left out, so that the rest is read as what it looks like. */
-  #readCode(fence: string, from: number, to: number): number {
-    const end = new RegExp(`^[ \\t]*${fence}[\`~]*[ \\t]*$`, "gmu");
-    end.lastIndex = to;
-    const isClosed = !this.#unclosed.has(fence) && end.test(this.#text);
-    if (!isClosed) this.#warn(fence, from, "code block");
-    this.#keep(this.#text.slice(this.#at, from), isClosed ? end.lastIndex : to);
-    if (isClosed) this.#kept.push(this.#text.slice(from, end.lastIndex));
-    return this.#at;
-  }
-
-  #readBox(title: string | undefined, from: number, to: number): number {
-    boxBody.lastIndex = to;
-    const [body = ""] = boxBody.exec(this.#text) ?? [];
-    this.#keep(this.#text.slice(this.#at, from), to + body.length);
-    const reader = new SourceReader(
-      body.replace(/^(?: {4}|\t)/gmu, ""),
-      this.#isMdx,
-      this.#lineAt(to),
-      this.#warnings,
-    );
-    this.#kept.push(title ? `**${title}**` : "", reader.read());
-    return this.#at;
-  }
-
-  /** Leaves a comment out, with the line or the space before it that would be left. */
-  #readComment(mark: string, from: number, to: number): number {
-    const end = commentEnds[mark] ?? mark;
-    const until = this.#unclosed.has(mark) ? -1 : this.#text.indexOf(end, to);
-    if (until === -1) this.#warn(mark, from, "comment");
-    if (until === -1 && mark !== "<!--") return to;
-    const next = until === -1 ? this.#text.length : until + end.length;
-    const before = this.#text.slice(this.#at, from);
-    const spaces = before.slice(before.trimEnd().length);
-    const after = this.#text.charAt(next);
-    const kept = spaces.replace(/[^\n]/gu, "").slice(after === "\n" ? 1 : 0);
-    const asked = askedAs.exec(this.#text.slice(to, next - end.length))?.[1];
-    this.#keep(after.trim() === "" ? before.trimEnd() + kept : before, next);
-    if (asked !== undefined) this.#kept.push(`\n<!-- asked as: ${asked.replaceAll("\n", ";")} -->\n`);
-    return next;
-  }
-
-  #keep(markdown: string, until: number): void {
-    this.#kept.push(toPlainMarkdown(markdown, this.#isMdx));
-    this.#at = until;
-  }
-
-  #warn(mark: string, at: number, what: string): void {
-    if (this.#unclosed.has(mark)) return;
-    this.#unclosed.add(mark);
+/** `line`: the one that the text begins at. */
+function toPlain(text: string, isMdx: boolean, line: number, warnings: KnowledgeWarning[]): string {
+  const kept: string[] = [];
+  let [keptUntil, lineNow, countedUntil] = [0, line, 0];
+  const keep = (until: number, next: number) => {
+    kept.push(withoutAdditions(text.slice(keptUntil, until), isMdx));
+    keptUntil = next;
+  };
+  const lineAt = (at: number) => {
+    lineNow += text.slice(countedUntil, at).split("\n").length - 1;
+    countedUntil = at;
+    return lineNow;
+  };
+  const unclosed = new Set<string>();
+  const endOf = (what: string, mark: string, from: number): number | undefined => {
+    if (unclosed.has(mark)) return undefined;
+    const end = new RegExp(commentEnds[mark] ?? `^[ \\t]*${mark}[\`~]*[ \\t]*$`, "gmu");
+    end.lastIndex = marks.lastIndex;
+    if (end.test(text)) return end.lastIndex;
+    unclosed.add(mark);
     const message = `The ${what} that begins with ${mark} is not closed.`;
-    this.#warnings.push({ line: this.#lineAt(at), message });
+    warnings.push({ line: lineAt(from), message });
+    return undefined;
+  };
+  const marks = new RegExp(beginnings);
+  for (let found = marks.exec(text); found; found = marks.exec(text)) {
+    const { fence, box, title, comment } = found.groups ?? {};
+    const [from, to] = [found.index, marks.lastIndex];
+    if (fence !== undefined) {
+      // Without an end, the first line is left out, so that the rest is read as what it looks like.
+      const end = endOf("code block", fence, from);
+      keep(from, end ?? to);
+      if (end !== undefined) kept.push(text.slice(from, end));
+    } else if (box !== undefined) {
+      boxBody.lastIndex = to;
+      const [body = ""] = boxBody.exec(text) ?? [];
+      keep(from, to + body.length);
+      const inner = body.replace(/^(?: {4}|\t)/gmu, "");
+      kept.push(title ? `**${title}**` : "", toPlain(inner, isMdx, lineAt(to), warnings));
+    } else if (comment !== undefined) {
+      const mark = comment.trim();
+      const end = endOf("comment", mark, from) ?? (mark === "<!--" ? text.length : to);
+      if (end === to) continue;
+      const [, asked] = askedAs.exec(text.slice(to, end)) ?? [];
+      // Of the same space or line break before and after it, one is left.
+      const isBetween = /\s/u.test(text.charAt(end)) && text.charAt(end) === text.charAt(from - 1);
+      keep(from, isBetween ? end + 1 : end);
+      if (asked !== undefined) kept.push(`\n<!-- asked as: ${asked.replaceAll("\n", ";")} -->\n`);
+    } else continue; // code in a line
+    marks.lastIndex = keptUntil;
   }
-
-  #lineAt(at: number): number {
-    this.#line += this.#text.slice(this.#counted, at).split("\n").length - 1;
-    this.#counted = at;
-    return this.#line;
-  }
+  keep(text.length, text.length);
+  return kept.join("");
 }
 
 const template = /\{%[^{}\n]*%\}|\{\{[^{}\n]*\}\}|\{:[^{}\n]*\}/u.source;
@@ -158,7 +119,7 @@ const deepQuote = /^((?: {0,3}>){12})[ >]+/gmu;
 const deepItem = /^[ \t]{60,}(?=[-*+] |\d{1,9}[.)] )/gmu;
 
 /** What is between code and comments, without what site generators add. */
-function toPlainMarkdown(markdown: string, isMdx: boolean): string {
+function withoutAdditions(markdown: string, isMdx: boolean): string {
   const plain = isMdx ? markdown.replace(mdx, "") : markdown;
   return plain
     .replace(contents, "")
