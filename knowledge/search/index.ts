@@ -7,7 +7,7 @@
 import { type Clock, sleep, systemClock } from "../../core/base/clock.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { guessLanguage, type Language, languageOf } from "../languages/mod.ts";
-import { fullText, type Passage, toPassages } from "../text/passages.ts";
+import { ownText, type Passage, toPassages } from "../text/passages.ts";
 import { readDocument, readInstructions, type Section, type TwinText, type Voice } from "../text/sections.ts";
 import type { KnowledgeWarning } from "../text/source.ts";
 import { type Embed, Meanings, type Near } from "./meaning.ts";
@@ -203,11 +203,6 @@ export async function createKnowledgeIndex(
 
 function pathOf({ parents, heading }: Pick<Section, "parents" | "heading">): string {
   return [...parents, heading].join(" › ");
-}
-
-/** All of a section, without those below it. */
-function ownText(section: Section): string {
-  return fullText({ ...section, children: [] });
 }
 
 async function readTwin(

@@ -18,7 +18,8 @@ export type Block =
       readonly kind: "parts";
       readonly text: string;
       readonly head: string;
-      readonly parts: readonly string[];
+      /** `title`: what one is about. */
+      readonly parts: readonly { readonly title: string; readonly text: string }[];
     }
   /** The end of what a question is about. */
   | { readonly kind: "rule" }
@@ -113,13 +114,27 @@ function listBlock(list: Tokens.List, resolve: (text: string) => string): Block 
   const asks = list.items.every(({ text: item }) => /^(?:\*\*|__|[^\n]*[?？؟]\s*(?:\n|$))/u.test(item));
   // Steps are of no use one by one, but numbered questions are.
   if (list.items.length < 2 || (list.ordered && !asks)) return { kind: "text", text };
-  const parts = list.items.map((item) => resolve(joinLines(item.raw.trimEnd())));
+  const parts = list.items.map((item) => ({
+    title: titleOf(item.text),
+    text: resolve(joinLines(item.raw.trimEnd())),
+  }));
   return { kind: "parts", text, head: "", parts };
 }
 
-function tableBlock({ raw }: Tokens.Table, resolve: (text: string) => string): Block {
+const longestTitle = 60;
+
+/** What an item is about: its bold or code beginning, or what stands before a colon or dash. */
+function titleOf(item: string): string {
+  const [, marked] = /^((?:\*\*|__|`)(?:(?!\*\*|__|`).)+(?:\*\*|__|`))/u.exec(item) ?? [];
+  const [, named] = /^(.{1,60}?)(?:\s*[:：]|\s+[–—-]\s)/u.exec(item) ?? [];
+  return plainText(marked ?? named ?? "").slice(0, longestTitle);
+}
+
+/** A row is about what its first cell says. */
+function tableBlock({ raw, rows }: Tokens.Table, resolve: (text: string) => string): Block {
   const text = resolve(raw.trim());
-  const [names = "", line = "", ...parts] = text.split("\n");
+  const [names = "", line = "", ...lines] = text.split("\n");
+  const parts = rows.map(([cell], at) => ({ title: plainText(cell?.text ?? ""), text: lines[at] ?? "" }));
   return { kind: "parts", text, head: `${names}\n${line}`, parts };
 }
 
@@ -171,12 +186,10 @@ export function plainText(line: string): string {
 
 function wordsOf(tokens: readonly Token[]): string {
   const words = tokens.map((token) => {
-    if (token.type === "html" || token.type === "br") return token.type === "br" ? " " : "";
-    return "tokens" in token && token.tokens
-      ? wordsOf(token.tokens)
-      : "text" in token
-        ? token.text
-        : token.raw;
+    if (token.type === "html") return "";
+    if (token.type === "br") return " ";
+    if ("tokens" in token && token.tokens) return wordsOf(token.tokens);
+    return "text" in token ? token.text : token.raw;
   });
   return words.join("");
 }

@@ -6,24 +6,22 @@
 
 import { Parser } from "htmlparser2";
 
-const blocks =
-  "address article aside blockquote body center dd div dl fieldset figcaption figure footer form header hr html main nav ol p section ul";
-/** What is written before and after an element's text. */
-const marks = new Map<string, readonly [before: string, after: string]>([
-  ["b", ["**", "**"]],
-  ["strong", ["**", "**"]],
-  ["em", ["*", "*"]],
-  ["i", ["*", "*"]],
-  ["del", ["~~", "~~"]],
-  ["s", ["~~", "~~"]],
-  ["code", ["`", "`"]],
-  ["pre", ["\n\n```\n", "\n```\n\n"]],
-  ["dt", ["\n\n**", "**\n\n"]],
-  ["summary", ["\n\n**", "**\n\n"]],
-  ["details", ["\n\n", "\n\n---\n\n"]],
-]);
-for (const name of blocks.split(" ")) marks.set(name, ["\n\n", "\n\n"]);
-for (const level of [1, 2, 3, 4, 5, 6]) marks.set(`h${level}`, [`\n\n${"#".repeat(level)} `, "\n\n"]);
+/** What is written before and after the text of elements. */
+const written: readonly (readonly [names: string, before: string, after: string])[] = [
+  ["b strong", "**", "**"],
+  ["em i", "*", "*"],
+  ["del s", "~~", "~~"],
+  ["code", "`", "`"],
+  ["pre", "\n\n```\n", "\n```\n\n"],
+  ["dt summary", "\n\n**", "**\n\n"],
+  ["details", "\n\n", "\n\n---\n\n"],
+  ["address article aside blockquote body center dd div dl fieldset figcaption figure", "\n\n", "\n\n"],
+  ["footer form header hr html main nav ol p section ul", "\n\n", "\n\n"],
+  ...[1, 2, 3, 4, 5, 6].map((level) => [`h${level}`, `\n\n${"#".repeat(level)} `, "\n\n"] as const),
+];
+const marks = new Map(
+  written.flatMap(([names, before, after]) => names.split(" ").map((name) => [name, { before, after }])),
+);
 const unseen = new Set(["script", "style", "template", "head", "title", "noscript", "nav", "svg", "iframe"]);
 /** The deepest nesting of elements: browsers write no deeper pages, and the parser needs quadratic time for it. */
 const deepest = 200;
@@ -101,7 +99,7 @@ export class MarkdownWriter {
     if (name === "a") this.#links.push(href ? `](${href})` : "");
     if (name === "a" && href) this.write("[");
     if (name === "ul" || name === "ol") this.#lists++;
-    if (this.#verbatim === 0) this.write(marks.get(name)?.[0] ?? "");
+    if (this.#verbatim === 0) this.write(marks.get(name)?.before ?? "");
     if (name === "pre") this.#verbatim++;
   }
 
@@ -119,7 +117,7 @@ export class MarkdownWriter {
     if (name === "table") this.#closeTable();
     if (name === "ul" || name === "ol") this.#lists--;
     if (name === "pre") this.#verbatim--;
-    if (this.#verbatim === 0) this.write(marks.get(name)?.[1] ?? "");
+    if (this.#verbatim === 0) this.write(marks.get(name)?.after ?? "");
   }
 
   #closeCell(): void {

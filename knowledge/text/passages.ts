@@ -35,68 +35,77 @@ export function toPassages(section: Section, position: number): Passage[] {
   const { heading, parents, askedAs, children } = section;
   const shared = { section: position, heading, parents, askedAs };
   const units = toUnits(section.blocks);
-  const whole = joinBlocks(units.map(({ text }) => text));
+  const whole = ownText(section);
   const parts = units.flatMap((unit) => unit.parts);
   const titled = parts.length > 1 ? parts.map((part) => ({ ...shared, ...part })) : [];
   if (children.length > 0 && whole.length <= introductionLength) {
     const indexed = [whole, ...children.map((child) => child.heading)].join("\n");
-    return [{ ...shared, text: overview(whole, section), indexed }, ...titled];
+    return [{ ...shared, text: overview(section), indexed }, ...titled];
   }
   const texts = whole.length <= sectionLength ? [whole] : chunks(units);
   return [...texts.map((text) => ({ ...shared, text })), ...titled];
 }
 
 /** What a passage of an introducing section says: its parts, or their names where they are too long. */
-function overview(introduction: string, section: Section): string {
+function overview(section: Section): string {
   const full = fullText(section);
   if (full.length <= sectionLength) return full;
-  return joinBlocks([introduction, section.children.map((child) => `- **${child.heading}**`).join("\n")]);
+  const names = section.children.map((child) => `- **${child.heading}**`);
+  return joinBlocks([ownText(section), names.join("\n")]);
 }
 
 /** All of a section, with the sections below it. */
-export function fullText({ blocks, children }: Section): string {
-  const own = toUnits(blocks).map(({ text }) => text);
-  return joinBlocks([...own, ...children.flatMap((child) => [`**${child.heading}**`, fullText(child)])]);
+function fullText(section: Section): string {
+  const below = section.children.flatMap((child) => [`**${child.heading}**`, fullText(child)]);
+  return joinBlocks([ownText(section), ...below]);
+}
+
+/** All of a section, without those below it. */
+export function ownText({ blocks }: Section): string {
+  return joinBlocks(blocks.map((block) => ("text" in block ? block.text : "")));
 }
 
 function joinBlocks(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
-/** What stays together in a passage, and the parts of it that may be an answer by themselves. */
+/** What stays together in a passage. */
 interface Unit {
-  readonly text: string;
+  /** What of it may be an answer by itself. */
   readonly parts: readonly { readonly title: string; readonly text: string }[];
-  /** The pieces of a unit that is too long for one passage. */
+  /** What it is cut into if it is too long for one passage. */
   readonly pieces: readonly string[];
 }
 
 /** Joins questions with their answers. A question that nothing follows is ordinary text. */
 function toUnits(blocks: readonly Block[]): Unit[] {
-  const groups: { question?: string; answer: Unit[] }[] = [];
+  const groups: { question?: string; answer: TextBlock[] }[] = [];
   for (const block of blocks) {
     if (block.kind === "question") groups.push({ question: block.text, answer: [] });
     else if (!("text" in block) || groups.length === 0) groups.push({ answer: [] });
-    if ("text" in block && block.kind !== "question") groups.at(-1)?.answer.push(toUnit(block));
+    if ("text" in block && block.kind !== "question") groups.at(-1)?.answer.push(block);
   }
   return groups.flatMap(({ question, answer }) => {
-    if (question === undefined) return answer;
-    const text = joinBlocks([question, ...answer.map((unit) => unit.text)]);
-    const pieces =
-      text.length > sectionLength ? [question, ...answer.flatMap((unit) => unit.pieces)] : [text];
-    return [{ text, parts: answer.length > 0 ? [{ title: plainText(question), text }] : [], pieces }];
+    const units = answer.map(toUnit);
+    if (question === undefined) return units;
+    const text = joinBlocks([question, ...answer.map((block) => block.text)]);
+    const isShort = text.length <= sectionLength;
+    const pieces = isShort ? [text] : [question, ...units.flatMap((unit) => unit.pieces)];
+    return [{ parts: answer.length > 0 ? [{ title: plainText(question), text }] : [], pieces }];
   });
 }
 
-function toUnit(block: Extract<Block, { text: string }>): Unit {
+type TextBlock = Extract<Block, { text: string }>;
+
+function toUnit(block: TextBlock): Unit {
   const { kind, text } = block;
-  if (kind !== "parts") return { text, parts: [], pieces: kind === "code" ? [text] : sentences(text) };
+  if (kind !== "parts") return { parts: [], pieces: kind === "code" ? [text] : sentences(text) };
   const { head, parts } = block;
   const withHead = (part: string) => (head === "" ? part : `${head}\n${part}`);
+  const lines = parts.map((part) => part.text);
   return {
-    text,
-    parts: parts.map((part) => ({ title: labelOf(part), text: withHead(part) })),
-    pieces: text.length <= passageLength ? [text] : group(parts, "\n").map(withHead),
+    parts: parts.map((part) => ({ ...part, text: withHead(part.text) })),
+    pieces: text.length <= passageLength ? [text] : group(lines, "\n").map(withHead),
   };
 }
 
@@ -106,43 +115,26 @@ function sentences(text: string): string[] {
   return group(text.split(/(?<=[.!?…]["»”’)]?)\s+|(?<=[。！？।؟])/u), " ");
 }
 
-function group(parts: readonly string[], separator: string): string[] {
-  const groups: string[][] = [];
-  let length = Number.POSITIVE_INFINITY;
-  for (const part of parts) {
-    if (length + part.length > passageLength) {
-      groups.push([]);
-      length = 0;
-    }
-    groups.at(-1)?.push(part);
-    length += part.length + separator.length;
-  }
-  return groups.map((members) => members.join(separator));
-}
-
 /** Joins the pieces of a long section into passages. Text that introduces what follows ("…:") stays with it. */
 function chunks(units: readonly Unit[]): string[] {
-  const passages: string[] = [];
+  const pieces: string[] = [];
   let introduction = "";
   for (const piece of units.flatMap((unit) => unit.pieces)) {
     const introduced = joinBlocks([introduction, piece]);
     introduction = /[:：]$/u.test(piece) ? introduced : "";
-    if (introduction !== "") continue;
-    const last = passages.at(-1);
-    if (last === undefined || last.length + introduced.length > passageLength) passages.push(introduced);
-    else passages[passages.length - 1] = joinBlocks([last, introduced]);
+    if (introduction === "") pieces.push(introduced);
   }
-  return introduction === "" ? passages : [...passages, introduction];
+  return group(introduction === "" ? pieces : [...pieces, introduction], "\n\n");
 }
 
-const longestLabel = 60;
-
-/** What an item or a row is about: its first cell, its bold or code beginning, or what stands before a colon or dash. */
-function labelOf(part: string): string {
-  const row = /^\s*\|?\s*((?:[^|\\]|\\.)*?)\s*\|/u.exec(part)?.[1];
-  if (row !== undefined && part.trimStart().startsWith("|")) return plainText(row);
-  const item = part.replace(/^\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?/u, "").split("\n", 1)[0] ?? "";
-  const [, marked] = /^((?:\*\*|__|`)(?:(?!\*\*|__|`).)+(?:\*\*|__|`))/u.exec(item) ?? [];
-  const [, named] = /^(.{1,60}?)(?:\s*[:：]|\s+[–—-]\s)/u.exec(item) ?? [];
-  return plainText(marked ?? named ?? "").slice(0, longestLabel);
+/** Joins parts, as many as are short enough for one passage. */
+function group(parts: readonly string[], separator: string): string[] {
+  const groups: string[] = [];
+  for (const part of parts) {
+    const last = groups.pop();
+    if (last === undefined) groups.push(part);
+    else if (last.length + part.length > passageLength) groups.push(last, part);
+    else groups.push(last + separator + part);
+  }
+  return groups;
 }
