@@ -14,27 +14,14 @@
 const heapedMarks = /([\p{M}\uff9e\uff9f]{8})[\p{M}\uff9e\uff9f]+/gu;
 
 // Hyphens and joiners that are not seen: soft hyphen, word joiner, zero-width (non-)joiner, byte order mark.
-const invisible = /[\u00ad\u200b-\u200f\u2060\ufeff]/gu;
-
-// Vowel signs, which Arabic and Hebrew usually leave out, and the stroke that stretches an Arabic word.
-const pointing = /[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]/gu;
+const invisible = "\\u00ad\\u200b-\\u200f\\u2060\\ufeff";
+// Vowel signs, which Arabic and Hebrew usually leave out, with the hamza on a letter, and the stroke that stretches a word.
+const pointing = "\\u0591-\\u05c7\\u0610-\\u061a\\u0640\\u064b-\\u065f\\u0670";
+const nukta = "\\u093c";
+const unwritten = new RegExp(`[${invisible}${pointing}${nukta}]`, "gu");
 
 // Letters for which writers of one script use several characters.
-const oneLetter: Readonly<Record<string, string>> = {
-  أ: "ا",
-  إ: "ا",
-  آ: "ا",
-  ٱ: "ا",
-  ى: "ي",
-  ی: "ي",
-  ک: "ك",
-  ة: "ه",
-  ؤ: "و",
-  ئ: "ي",
-  ё: "е",
-  "\u0901": "\u0902", // Devanagari: chandrabindu and anusvara
-  "\u093c": "", // Devanagari: nukta
-};
+const oneLetter: Readonly<Record<string, string>> = { ٱ: "ا", ى: "ي", ی: "ي", ک: "ك", ة: "ه", ё: "е" };
 const manyWritten = new RegExp(`[${Object.keys(oneLetter).join("")}]`, "gu");
 
 /** A text in lower case, in which each word has only one spelling that could be typed for it. */
@@ -42,27 +29,11 @@ export function normalize(text: string): string {
   if (!/[^\0-\x7f]/u.test(text)) return text.toLowerCase();
   return text
     .replace(heapedMarks, "$1")
-    .normalize("NFKC")
+    .normalize("NFKD")
     .toLowerCase()
-    .replace(invisible, "")
-    .replace(pointing, "")
-    .replace(/[\u0915-\u0939]\u093c|[\u0958-\u095f]/gu, (letter) => letter.normalize("NFD"))
-    .replace(manyWritten, (letter, at: number, whole: string) =>
-      // At the beginning, a bare alif and lam would be the article.
-      letter === "إ" && whole[at + 1] === "ل" && !/\p{L}/u.test(whole[at - 1] ?? " ")
-        ? letter
-        : (oneLetter[letter] ?? letter),
-    )
-    .replace(/\p{Nd}/gu, toAsciiDigit)
-    .replace(/(?<=[\p{Script=Katakana}]{2})ー(?![\p{Script=Katakana}ー])/gu, "");
-}
-
-/** Digits of all scripts are in blocks of ten, which begin at a multiple of sixteen, or six after one. */
-function toAsciiDigit(digit: string): string {
-  const code = digit.codePointAt(0) ?? 0;
-  if (code < 0x80) return digit;
-  const offset = code % 16;
-  return String(offset >= 6 ? offset - 6 : offset);
+    .replace(unwritten, "")
+    .normalize("NFC")
+    .replace(manyWritten, (letter) => oneLetter[letter] ?? letter);
 }
 
 const latinOrGreek = /[\p{Script=Latin}\p{Script=Greek}]/u;
