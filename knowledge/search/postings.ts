@@ -39,46 +39,41 @@ export class PostingsBuilder {
   }
 
   build(): Postings {
-    const starts = new Uint32Array(this.#ids.size + 1);
-    for (const { terms } of this.#passages)
-      for (const id of terms) starts[id + 1] = (starts[id + 1] ?? 0) + 1;
-    for (let id = 0; id < this.#ids.size; id++) starts[id + 1] = (starts[id + 1] ?? 0) + (starts[id] ?? 0);
-    const next = starts.slice();
-    const passages = new Uint32Array(starts.at(-1) ?? 0);
-    const frequencies = new Uint8Array(passages.length);
-    for (const [passage, { terms, frequencies: counts }] of this.#passages.entries()) {
-      for (const [at, id] of terms.entries()) {
-        const place = next[id] ?? 0;
-        next[id] = place + 1;
-        passages[place] = passage;
-        frequencies[place] = counts[at] ?? 0;
-      }
-    }
-    const lengths = Uint32Array.from(this.#passages, ({ length }) => length);
-    return new Postings(this.#ids, { starts, passages, frequencies, lengths });
+    return new Postings(this.#ids, this.#passages);
   }
-}
-
-interface Columns {
-  /** For each term, where its postings begin; one more for the end. */
-  readonly starts: Uint32Array;
-  readonly passages: Uint32Array;
-  readonly frequencies: Uint8Array;
-  /** The number of different terms in each passage's text. */
-  readonly lengths: Uint32Array;
 }
 
 /** For each term, the passages that have it. */
 export class Postings {
   readonly #ids: ReadonlyMap<string, number>;
-  readonly #columns: Columns;
+  /** For each term, where its postings begin; one more for the end. */
+  readonly #starts: Uint32Array;
+  readonly #passages: Uint32Array;
+  readonly #frequencies: Uint8Array;
+  /** The number of different terms in each passage's text. */
+  readonly #lengths: Uint32Array;
   readonly #averageLength: number;
 
-  constructor(ids: ReadonlyMap<string, number>, columns: Columns) {
+  constructor(ids: ReadonlyMap<string, number>, passages: readonly PassageTerms[]) {
     this.#ids = ids;
-    this.#columns = columns;
-    const total = columns.lengths.reduce((sum, length) => sum + length, 0);
-    this.#averageLength = Math.max(1, total / Math.max(1, columns.lengths.length));
+    this.#lengths = Uint32Array.from(passages, ({ length }) => length);
+    const total = this.#lengths.reduce((sum, length) => sum + length, 0);
+    this.#averageLength = Math.max(1, total / Math.max(1, passages.length));
+    const starts = new Uint32Array(ids.size + 1);
+    for (const { terms } of passages) for (const id of terms) starts[id + 1] = (starts[id + 1] ?? 0) + 1;
+    for (let id = 0; id < ids.size; id++) starts[id + 1] = (starts[id + 1] ?? 0) + (starts[id] ?? 0);
+    const next = starts.slice();
+    this.#starts = starts;
+    this.#passages = new Uint32Array(starts.at(-1) ?? 0);
+    this.#frequencies = new Uint8Array(this.#passages.length);
+    for (const [passage, { terms, frequencies }] of passages.entries()) {
+      for (const [at, id] of terms.entries()) {
+        const place = next[id] ?? 0;
+        next[id] = place + 1;
+        this.#passages[place] = passage;
+        this.#frequencies[place] = frequencies[at] ?? 0;
+      }
+    }
   }
 
   has(term: string): boolean {
@@ -98,33 +93,31 @@ export class Postings {
   /** How much a term says: the fewer passages have it, the more. */
   rarity(term: string): number {
     const [begin, end] = this.#range(term);
-    return Math.log(1 + (this.#columns.lengths.length - (end - begin) + 0.5) / (end - begin + 0.5));
+    return Math.log(1 + (this.#lengths.length - (end - begin) + 0.5) / (end - begin + 0.5));
   }
 
   /** The passages that have a term of the question, each with its rank by BM25+. `terms`: each with its weight. */
-  rank(terms: Iterable<readonly [term: string, weight: number]>): Map<number, number> {
-    const { passages, frequencies, lengths } = this.#columns;
-    const ranks = new Float64Array(lengths.length);
+  rank(terms: Iterable<readonly [term: string, weight: number]>): [passage: number, rank: number][] {
+    const ranks = new Float64Array(this.#lengths.length);
     for (const [term, weight] of terms) {
       const [begin, end] = this.#range(term);
       const worth = weight * this.rarity(term);
       for (let at = begin; at < end; at++) {
-        const passage = passages[at] ?? 0;
-        const frequency = frequencies[at] ?? 0;
-        const length = (lengths[passage] ?? 0) / this.#averageLength;
+        const passage = this.#passages[at] ?? 0;
+        const frequency = this.#frequencies[at] ?? 0;
+        const length = (this.#lengths[passage] ?? 0) / this.#averageLength;
         const discount = saturation * (1 - lengthDiscount + lengthDiscount * length);
         const rank = occurrence + (frequency * (saturation + 1)) / (frequency + discount);
         ranks[passage] = (ranks[passage] ?? 0) + worth * rank;
       }
     }
-    const found = new Map<number, number>();
-    for (const [passage, rank] of ranks.entries()) if (rank > 0) found.set(passage, rank);
+    const found: [passage: number, rank: number][] = [];
+    for (const [passage, rank] of ranks.entries()) if (rank > 0) found.push([passage, rank]);
     return found;
   }
 
   #range(term: string): [begin: number, end: number] {
     const id = this.#ids.get(term);
-    const { starts } = this.#columns;
-    return id === undefined ? [0, 0] : [starts[id] ?? 0, starts[id + 1] ?? 0];
+    return id === undefined ? [0, 0] : [this.#starts[id] ?? 0, this.#starts[id + 1] ?? 0];
   }
 }

@@ -50,9 +50,6 @@ const mostWords = 40;
 const mostTerms = 240;
 /** What a part of a section is worth, compared with all of it, if the question does not name it. */
 const partWeight = 0.8;
-const itemWeight = 0.5;
-const item = /^\s*(?:[-*+]|\d{1,9}[.)]|\|)\s*/u;
-const questionMark = /[?？؟]/u;
 /** How many passages are looked at more closely. */
 const mostCandidates = 16;
 /** How many of them are remembered, before that begins anew. */
@@ -173,7 +170,7 @@ export class Ranking {
   find(question: Question): Finding[] {
     const { terms } = question;
     const ranks = this.#postings.rank([...terms].map(([term, { weight }]) => [term, weight] as const));
-    const candidates = [...ranks]
+    const candidates = ranks
       .sort(([, one], [, other]) => other - one)
       .slice(0, mostCandidates)
       .map(([at, rank]) => this.#look(at, rank, question))
@@ -235,18 +232,16 @@ export class Ranking {
       sentence = Math.max(sentence, sum);
     }
     const whole = rank + sentenceWeight * sentence;
-    return { passage, rank: whole * this.#partWeightOf(passage, terms), sentence, heading, all };
+    const weight = this.#isNamed(passage, terms) ? 1 : partWeight;
+    return { passage, rank: whole * weight, sentence, heading, all };
   }
 
-  /** A question need only share something with another one, but must name most of what an item or a row is about. */
-  #partWeightOf({ title, text }: Passage, terms: Question["terms"]): number {
-    if (title === undefined) return 1;
+  /** Whether a question has most words of an item's, a row's or a question's title. */
+  #isNamed({ title }: Passage, terms: Question["terms"]): boolean {
+    if (title === undefined) return true;
     const isAsked = (term: string) => terms.get(term)?.stop === false;
-    if (!item.test(text) || questionMark.test(title))
-      return [...textTerms(title, this.#language)].some(isAsked) ? 1 : partWeight;
     const words = wordsOf(title).filter((word) => !this.#isSilent(word));
-    const asked = words.filter((word) => shareOf(termsOf(word), isAsked) >= enoughOfWord);
-    return 2 * asked.length > words.length ? 1 : itemWeight;
+    return 2 * words.filter((word) => shareOf(termsOf(word), isAsked) >= enoughOfWord).length > words.length;
   }
 
   /** The terms of a passage's names, and of each of its sentences. */
