@@ -7,6 +7,7 @@
 import type { Language } from "../languages/mod.ts";
 import type { Passage } from "../text/passages.ts";
 import { fold, normalize } from "./normalize.ts";
+import { isSpaced } from "./terms.ts";
 
 /** A section that a message calls by its heading. */
 export interface Called {
@@ -17,8 +18,6 @@ export interface Called {
 
 // Signs that make a different name are kept, as in C, C# and C++.
 const words = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*[+#]*/gu;
-const unspaced =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 /** How much of a message may call a section: in words, or in characters of scripts without spaces. */
 const mostParts = 100;
 const longestName = 12;
@@ -47,10 +46,7 @@ function keysOf(phrase: string): [normal: string, folded: string] {
 /** The names and further questions of passages. */
 export class Names {
   readonly #asked = new Phrases();
-  readonly #headings = new Phrases();
-  readonly #parents = new Phrases();
-  /** Titles of items and rows that have a number: "E21". */
-  readonly #codes = new Phrases();
+  readonly #names = new Phrases();
   /** How many parts the names have that begin with a part, at most. */
   readonly #lengths = new Map<string, number>();
   readonly #language: Language;
@@ -59,21 +55,21 @@ export class Names {
 
   constructor(passages: readonly Passage[], language: Language) {
     this.#language = language;
-    let section = -1;
-    for (const passage of passages) {
-      const { heading, parents, askedAs, title } = passage;
-      if (passage.section !== section) {
-        for (const phrase of askedAs) this.#asked.add(phrase, passage);
-        this.#name(heading, this.#headings, passage);
-        const namesakes = this.#sections.get(heading);
-        if (namesakes) namesakes.push(passage);
-        else this.#sections.set(heading, [passage]);
-        for (const parent of parents) this.#name(parent, this.#parents, passage);
-      }
-      section = passage.section;
-      if (title) this.#asked.add(title, passage);
-      if (title && /\p{Nd}/u.test(title)) this.#name(title, this.#codes, passage);
+    const sections = passages.filter((passage, at) => passage.section !== passages[at - 1]?.section);
+    for (const passage of sections) {
+      for (const phrase of passage.askedAs) this.#asked.add(phrase, passage);
+      this.#name(passage.heading, passage);
+      const namesakes = this.#sections.get(passage.heading) ?? [];
+      this.#sections.set(passage.heading, namesakes);
+      namesakes.push(passage);
     }
+    for (const passage of passages) {
+      const { title } = passage;
+      if (title) this.#asked.add(title, passage);
+      // Items and rows that have a number: "E21".
+      if (title && /\p{Nd}/u.test(title)) this.#name(title, passage);
+    }
+    for (const passage of sections) for (const parent of passage.parents) this.#name(parent, passage);
   }
 
   /** The passage that a question is listed for, or the title of. */
@@ -83,10 +79,10 @@ export class Names {
 
   /** The section whose heading is wholly in a message: the longest one. */
   called(message: string): Called | undefined {
-    const whole = this.#find(message);
+    const whole = this.#names.find(message);
     if (whole) return { passage: whole, alone: true };
     const parts = partsOf(message).slice(0, mostParts);
-    const silent = parts.map((part) => this.#isSilent(part));
+    const silent = parts.map((part) => this.#language.stopWords.has(normalize(part)));
     const lengths = parts.map((part) => this.#lengths.get(fold(normalize(part))) ?? 0);
     const firstOfEnd = silent.lastIndexOf(false) + 1;
     for (let length = Math.min(longestName, parts.length); length > 0; length--) {
@@ -95,7 +91,7 @@ export class Names {
         const end = from + length;
         // "It" alone calls the section IT only as in "tell me about it".
         if (length === 1 && silent[from] && end < firstOfEnd) continue;
-        const passage = this.#find(parts.slice(from, end).join(" "));
+        const passage = this.#names.find(parts.slice(from, end).join(" "));
         if (!passage) continue;
         return { passage, alone: silent.every((isSilent, at) => isSilent || (at >= from && at < end)) };
       }
@@ -115,23 +111,16 @@ export class Names {
     return isAmbiguous ? `${parent} › ${passage.heading}` : passage.heading;
   }
 
-  #name(phrase: string, phrases: Phrases, passage: Passage): void {
-    phrases.add(phrase, passage);
-    const [first = "", ...others] = partsOf(phrase);
-    const start = fold(normalize(first));
-    this.#lengths.set(start, Math.max(this.#lengths.get(start) ?? 0, 1 + others.length));
-  }
-
-  #find(phrase: string): Passage | undefined {
-    return this.#headings.find(phrase) ?? this.#codes.find(phrase) ?? this.#parents.find(phrase);
-  }
-
-  #isSilent(word: string): boolean {
-    return this.#language.stopWords.has(normalize(word));
+  /** Of the same name, the first one counts: a heading before a title, and that before the heading of others. */
+  #name(phrase: string, passage: Passage): void {
+    this.#names.add(phrase, passage);
+    const parts = partsOf(phrase);
+    const start = fold(normalize(parts[0] ?? ""));
+    this.#lengths.set(start, Math.max(this.#lengths.get(start) ?? 0, parts.length));
   }
 }
 
 /** The words of a text. Those of scripts without spaces are characters. */
 function partsOf(text: string): string[] {
-  return (text.match(words) ?? []).flatMap((word) => (unspaced.test(word) ? [...word] : word));
+  return (text.match(words) ?? []).flatMap((word) => (isSpaced(word) ? word : [...word]));
 }
