@@ -80,9 +80,7 @@ export function createKnowledgeEngine(
 
 /** Answers a message: small talk, one question, or several. */
 async function answer(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
-  const asked = index.names.asked(turn.content);
-  if (asked) return tell(certain(asked), turn, index);
-  if (!calledIn(turn, index)?.alone) {
+  if (!index.names.asked(turn.content) && !calledIn(turn, index)?.alone) {
     const talk = recognizeSmallTalk(turn.content, turn.twin.name);
     if (talk === "more") return await tellMore(turn, index);
     if (talk) return { text: chat(talk, turn, index), sources: null };
@@ -149,16 +147,13 @@ async function search(turn: Turn, index: KnowledgeIndex): Promise<Found | undefi
       words.size === 0 || [...words.keys()].some((word) => found?.findings[0].words.has(word));
     return toThePoint ? byMeaning(found, content, index, subject) : undefined;
   };
-  const alone = () => byMeaning(searchAlone(turn, index), content, index);
+  const alone = () => {
+    const found = judge(index.read(content), index);
+    // A section that the question calls by its heading is an answer, certain or not.
+    const best = found?.sure || !called ? found : quoteCalled(called.passage, turn, index);
+    return byMeaning(best && { ...best, sure: found?.sure === true }, content, index);
+  };
   return refersBack(content) ? ((await inContext()) ?? alone()) : ((await alone()) ?? inContext());
-}
-
-/** What the words of a question find by themselves. A section that it calls by its heading is an answer, certain or not. */
-function searchAlone(turn: Turn, index: KnowledgeIndex): Found | undefined {
-  const best = judge(index.read(turn.content), index);
-  const called = best?.sure ? undefined : calledIn(turn, index);
-  if (!called) return best;
-  return { ...quoteCalled(called.passage, turn, index), sure: called.alone };
 }
 
 /** The section that a message calls by its heading: of those with the same, the one that fits message and subject best. */
