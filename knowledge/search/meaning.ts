@@ -23,8 +23,8 @@ export interface Near {
   readonly likeness: number;
 }
 
-/** How many texts are embedded at a time. */
-const batch = 64;
+/** How many texts are embedded at a time. Questions wait behind them where a model's server does one thing after another. */
+const batch = 16;
 /** How much of a text says what it means, in UTF-16 code units: models read some hundred words. */
 const longestText = 2_000;
 /** How long a question waits for the vectors, in milliseconds. */
@@ -39,6 +39,7 @@ export class Meanings {
   readonly #embed: Embed;
   readonly #clock: Clock;
   readonly #texts: readonly string[];
+  readonly #known: Float32Array[] = [];
   #vectors: Promise<SectionVectors | undefined> | undefined;
 
   /** `texts`: of the sections, by their positions. */
@@ -50,12 +51,13 @@ export class Meanings {
 
   /** The sections that are nearest to a question, the nearest first. Empty where the vectors are not there in time. */
   async nearest(question: string): Promise<readonly Near[]> {
-    const asked = Promise.all([
-      this.#ofSections(),
-      this.#embed([question.slice(0, longestText)], "question"),
-    ]);
-    const [sections, [vector] = []] = (await within(this.#clock, patienceMs, asked)) ?? [];
-    if (!sections || !vector) return [];
+    // Not at once: a question that waits behind the sections would look like an outage.
+    const end = this.#clock.now() + patienceMs;
+    const sections = await within(this.#clock, patienceMs, this.#ofSections());
+    if (!sections) return [];
+    const asked = this.#embed([question.slice(0, longestText)], "question");
+    const [vector] = (await within(this.#clock, end - this.#clock.now(), asked)) ?? [];
+    if (!vector) return [];
     const own = unit(vector);
     const { vectors, common } = sections;
     const [ownCommon, square] = [dot(own, common), dot(common, common)];
@@ -73,25 +75,26 @@ export class Meanings {
       .filter(({ likeness }) => likeness >= enoughLikeness);
   }
 
-  /** Reads the sections once. What failed is tried again with the next question. */
+  /** Reads the sections once. After a failure, the next question goes on with the rest. */
   #ofSections(): Promise<SectionVectors | undefined> {
-    this.#vectors ??= this.#read().then((vectors) => {
-      if (!vectors) this.#vectors = undefined;
-      return vectors && toSectionVectors(vectors.map(unit));
+    this.#vectors ??= this.#read().then((isDone) => {
+      if (!isDone) this.#vectors = undefined;
+      return isDone ? toSectionVectors(this.#known) : undefined;
     });
     return this.#vectors;
   }
 
-  async #read(): Promise<Float32Array[] | undefined> {
-    const all: Float32Array[] = [];
-    for (let first = 0; first < this.#texts.length; first += batch) {
-      const vectors = await this.#embed(this.#texts.slice(first, first + batch), "sections");
-      if (!vectors) return undefined;
-      all.push(...vectors);
+  async #read(): Promise<boolean> {
+    while (this.#known.length < this.#texts.length) {
+      const texts = this.#texts.slice(this.#known.length, this.#known.length + batch);
+      const vectors = await this.#embed(texts, "sections");
+      if (!vectors) return false;
+      this.#known.push(...vectors.map(unit));
     }
-    return all;
+    return true;
   }
 }
+
 interface SectionVectors {
   readonly vectors: readonly Float32Array[];
   /** Their mean: those of many models all point into one direction. Nothing where there is only one. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createKnowledgeEngine, createKnowledgeIndex, type Embed } from "../../knowledge/mod.ts";
+import { createManualClock } from "../support/clock.ts";
 import { ask, createTwin } from "./keeper.ts";
 
 const instructions = `
@@ -73,4 +74,31 @@ test("a question that means a section only somewhat is refused, and answered whe
   const twin = createTwin(instructions);
   assert.deepEqual((await ask("Wo ist der Bahnhof?", { engine, twin })).sources, []);
   assert.deepEqual((await ask("Tell me the way to the station", { engine, twin })).sources, ["Arriving"]);
+});
+
+test("a question is not sent while the sections are read, and not waited for longer than two seconds", async () => {
+  const clock = createManualClock();
+  const sent: string[] = [];
+  const embed: Embed = (_, of) => {
+    sent.push(of);
+    return new Promise(() => {});
+  };
+  const index = await createKnowledgeIndex({ name: "Odd", instructions }, { embed, clock });
+  const nearest = index.nearest("Wo ist der Bahnhof?");
+  clock.advance(2_000);
+  assert.deepEqual([await nearest, sent], [[], ["sections"]]);
+});
+
+test("sections that were read before an outage are not sent again", async () => {
+  const sent: string[] = [];
+  const embed: Embed = async (texts, of) => {
+    if (of === "sections") sent.push(...texts);
+    return sent.length === 32 ? undefined : texts.map(() => Float32Array.of(1));
+  };
+  const sections = Array.from({ length: 40 }, (_, at) => `## Room ${at}\n\nIt has ${at} beds.`);
+  const index = await createKnowledgeIndex({ name: "Odd", instructions: sections.join("\n\n") }, { embed });
+  await index.nearest("Wo ist der Bahnhof?");
+  assert.equal(sent.length, 32, "the second of three batches fails");
+  await index.nearest("Wo ist der Bahnhof?");
+  assert.equal(sent.length, 16 + 16 + 24);
 });

@@ -150,19 +150,19 @@ test("while the server is away, words alone decide, with one warning an outage, 
 
 test("a server that is slower than two seconds is not waited for", async () => {
   await using server = await startEmbeddings(shapes.OpenAI);
-  server.state.hangs = true;
   const clock = createManualClock();
   const warnings: string[] = [];
   const embed = embedAt(server.baseUrl, {
     clock,
     log: (level, message) => level === "warn" && void warnings.push(message),
   });
-  const briefing = createBriefings({ embed, clock })({
-    twin,
-    history: [],
-    content: "Until when are there eggs?",
-  });
-  for (let step = 0; step < 20 && server.asked.length < 2; step++) await clock.advance(0);
+  const brief = createBriefings({ embed, clock });
+  const question = { twin, history: [], content: "Until when are there eggs?" };
+  await brief(question);
+  server.state.hangs = true;
+  const sent = server.asked.length;
+  const briefing = brief(question);
+  for (let step = 0; step < 20 && server.asked.length === sent; step++) await clock.advance(0);
   await clock.advance(2_000);
   assert.equal((await briefing).sources?.[0]?.heading, "Mornings");
   assert.equal(warnings.length, 1);
