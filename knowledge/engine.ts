@@ -136,10 +136,10 @@ function calledIn({ content, history }: Turn, index: KnowledgeIndex) {
 /** What answers the question, if necessary in the context of the conversation. */
 async function search(turn: Turn, index: KnowledgeIndex): Promise<Found | undefined> {
   const { content } = turn;
-  const subject = turn.history.length > 0 ? await lastSubject(turn, index) : undefined;
   const called = calledIn(turn, index);
-  if (called?.alone) return quoteCalled(called.passage, turn, index, subject);
+  if (called?.alone) return quoteCalled(called.passage, turn, index, await lastSubject(turn, index));
   const inContext = async () => {
+    const subject = await lastSubject(turn, index);
     if (subject === undefined) return undefined;
     const { words } = index.read(content);
     const found = judge(index.read(content, subject), index);

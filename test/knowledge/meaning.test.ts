@@ -102,3 +102,20 @@ test("sections that were read before an outage are not sent again", async () => 
   await index.nearest("Wo ist der Bahnhof?");
   assert.equal(sent.length, 16 + 16 + 24);
 });
+
+test("a question that is answered by itself is all that is sent, though others came before it", async () => {
+  const sent: string[] = [];
+  const model = embedAs({ Arriving: 0.7 });
+  const embed: Embed = (texts, of) => {
+    if (of === "question") sent.push(...texts);
+    return model(texts, of);
+  };
+  const history = [
+    { role: "user", content: "Wo ist der Flughafen?" },
+    { role: "assistant", content: "The station is near." },
+  ] as const;
+  const engine = createKnowledgeEngine({ embed });
+  const question = "Wo ist der Bahnhof?";
+  const { sources } = await ask(question, { engine, twin: createTwin(instructions), history });
+  assert.deepEqual([sources, sent], [["Arriving"], [question]]);
+});
