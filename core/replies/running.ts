@@ -99,9 +99,9 @@ export class RunningReplies {
     tellHost(this.#context, producer.feed.id, work);
   }
 
-  /** The reply was not stored, as far as this process knows. */
+  /** The reply was not stored, as far as this process knows. Who has found it follows it through the store. */
   discard({ feed, production }: Producer): void {
-    if (feed.isFollowed) this.#stored.follow(feed, production.owner, production.reply);
+    this.#stored.follow(feed, production.owner, production.reply);
     this.#remove(feed.id);
   }
 

@@ -8,7 +8,8 @@ import { sleep } from "../../core/base/clock.ts";
 import type { Log, MessageResource } from "../../core/mod.ts";
 import { createMemoryStore, type Store, StoreUnavailable } from "../../core/store/mod.ts";
 import { openChat, withOutages } from "../support/chat.ts";
-import { createManualClock } from "../support/clock.ts";
+import { createManualClock, settle } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
 import { dataOf, inProcess, startOfTests } from "../support/harness.ts";
 
 test("complete is not sent before the store has the reply's end", async () => {
@@ -116,6 +117,30 @@ test("a reply is produced as usual even if the store's answer to its beginning g
     assert.deepEqual([reply.status, reply.content], ["completed", content]);
   }
   assert.equal(await chat.status(), "idle");
+});
+
+test("a reply is cancelled that is given up meanwhile, because its beginning was not confirmed", async () => {
+  const memory = createMemoryStore();
+  const looked = createGate();
+  let looks = 0;
+  const store: Store = {
+    ...losingBeginnings(memory),
+    async getConversation(...which) {
+      if (++looks !== 2) return memory.getConversation(...which);
+      await looked.opened; // the second look is for the reply that may have begun
+      throw new StoreUnavailable("The connection broke.");
+    },
+  };
+  await using chat = await openChat(inProcess, { store });
+  const sending = chat.send();
+  await settle();
+  const [, reply] = await dataOf<MessageResource[]>(await chat.get("/messages"));
+  const cancelling = chat.cancel(reply?.id ?? "");
+  await settle();
+  looked.open();
+  assert.equal((await sending).status, 503);
+  await chat.clock.advance(60_000);
+  assert.equal((await dataOf<MessageResource>(await cancelling)).status, "cancelled");
 });
 
 test("a reply that another request began is not mistaken for one's own", async () => {
