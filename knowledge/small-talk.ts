@@ -7,8 +7,9 @@
  * @module
  */
 
-import { languages, type SmallTalkKind } from "./languages/mod.ts";
+import { languages, type SmallTalkKind, smallTalkKinds } from "./languages/mod.ts";
 import { fold, normalize } from "./search/normalize.ts";
+import { isSpaced, word } from "./search/terms.ts";
 
 /** The kinds of small talk. */
 export type SmallTalk = SmallTalkKind | "private";
@@ -19,28 +20,17 @@ const longest = 120;
 /** How many sentences before a question, and behind it, may be small talk. To recognize one takes 0.2 ms. */
 const mostAround = 10;
 
-// A message may be of several kinds: "thanks, bye". The first one counts.
-const kinds = ["goodbye", "thanks", "about", "wellbeing", "topics", "more", "greeting"] as const;
-
-interface Vocabulary {
-  readonly phrases: readonly {
-    readonly kind: (typeof kinds)[number];
-    readonly key: string;
-  }[];
-  readonly fillers: readonly string[];
-}
-
 /** What people say in each language, longest phrases first. */
-const vocabularies: readonly Vocabulary[] = languages.map(({ smallTalk }) => ({
-  phrases: kinds
-    .flatMap((kind) => smallTalk[kind].map((phrase) => ({ kind, key: toKey(phrase) })))
+const vocabularies = languages.map(({ smallTalk, fillers }) => ({
+  phrases: smallTalk
+    .map(({ kind, phrase }) => ({ kind, key: toKey(phrase) }))
     .sort((one, other) => other.key.length - one.key.length),
-  fillers: smallTalk.fillers.map(toKey),
+  fillers: fillers.map(toKey),
 }));
 
 /** The words of a text between spaces, without accents. Scripts without spaces are one word. */
 function toKey(text: string): string {
-  return ` ${(fold(normalize(text)).match(/[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu) ?? []).join(" ")} `;
+  return ` ${(fold(normalize(text)).match(word) ?? []).join(" ")} `;
 }
 
 /** The kind of small talk that a message is. Undefined: it asks for something. */
@@ -76,7 +66,11 @@ export function withoutSmallTalk(message: string, name: string): string {
   return sentences.filter((_, at) => at >= first && at < end && !isSmall[at]).join(" ");
 }
 
-function recognize(message: string, name: string, { phrases, fillers }: Vocabulary): SmallTalk | undefined {
+function recognize(
+  message: string,
+  name: string,
+  { phrases, fillers }: (typeof vocabularies)[number],
+): SmallTalk | undefined {
   const found = new Set<SmallTalkKind>();
   let rest = message;
   for (const { kind, key } of phrases) {
@@ -86,15 +80,13 @@ function recognize(message: string, name: string, { phrases, fillers }: Vocabula
   }
   for (const filler of [name, ...name.trim().split(" ").map(toKey), ...fillers]) rest = remove(rest, filler);
   if (rest.trim() !== "") return undefined;
-  const kind = kinds.find((each) => found.has(each));
+  const kind = smallTalkKinds.find((each) => found.has(each));
   return kind ?? (refersBack(message) ? undefined : "topics");
 }
 
-const spaceless = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
-
 /** Removes a phrase where it is a word by itself; in a script without spaces, wherever it is. */
 function remove(text: string, phrase: string): string {
-  const part = spaceless.test(phrase) ? phrase.trim() : phrase;
+  const part = isSpaced(phrase) ? phrase : phrase.trim();
   let rest = text;
   while (part.trim() !== "" && rest.includes(part)) rest = rest.replace(part, " ");
   return rest;
@@ -103,7 +95,7 @@ function remove(text: string, phrase: string): string {
 /** Whether a message refers to the one before: "and how much?", "is it sweet?". English only. */
 export function refersBack(message: string): boolean {
   const words = toKey(message).trim().split(" ");
-  return backwardStart.test(words.join(" ")) || words.some((word) => backwardWords.has(word));
+  return backwardStart.test(words.join(" ")) || words.some((each) => backwardWords.has(each));
 }
 
 /** Whether a phrase stands for an earlier subject: "it", "more". */

@@ -7,6 +7,8 @@
 import { normalize } from "../search/normalize.ts";
 import { hears, phraseNames, says, smallTalkKinds, stopWords } from "./texts.ts";
 
+export { smallTalkKinds };
+
 /** What the engine says by itself, where the twin has no phrase of its own. */
 export type Phrases = Readonly<Record<(typeof phraseNames)[number], string>>;
 
@@ -21,7 +23,9 @@ export interface Language {
   readonly stopWords: ReadonlySet<string>;
   /** The letters of its words, but for those from a to z, which tell nothing. */
   readonly letters: ReadonlySet<string>;
-  readonly smallTalk: Readonly<Record<SmallTalkKind | "fillers", readonly string[]>>;
+  readonly smallTalk: readonly { readonly kind: SmallTalkKind; readonly phrase: string }[];
+  /** What may be said besides small talk. */
+  readonly fillers: readonly string[];
   readonly phrases: Phrases;
 }
 
@@ -29,11 +33,10 @@ export interface Language {
 export const languages: readonly Language[] = Object.keys(hears).map((code) => {
   const heard = (hears[code] ?? "").split(" | ");
   const said = (says[code] ?? "").split(" | ");
-  const fillers = heard.at(-1) ?? "";
+  const fillers = heard.at(-1)?.split(/[ ;]/u) ?? [];
   const listed = stopWords[code] ?? [];
-  const silent = [...(typeof listed === "string" ? listed.split(" ") : listed), ...fillers.split(/[ ;]/u)];
+  const silent = [...(typeof listed === "string" ? listed.split(" ") : listed), ...fillers];
   const words = silent.flatMap((word) => normalize(word).split(/[\s']/u));
-  const kinds = smallTalkKinds.map((kind, at) => [kind, heard[at]?.split(";") ?? []]);
   return {
     code,
     stopWords: new Set(words.filter((word) => word !== "")),
@@ -43,7 +46,10 @@ export const languages: readonly Language[] = Object.keys(hears).map((code) => {
         .toLowerCase()
         .match(/(?![a-z])\p{L}/gu),
     ),
-    smallTalk: Object.fromEntries([...kinds, ["fillers", fillers.split(fillers.includes(";") ? ";" : " ")]]),
+    smallTalk: smallTalkKinds.flatMap(
+      (kind, at) => heard[at]?.split(";").map((phrase) => ({ kind, phrase })) ?? [],
+    ),
+    fillers,
     phrases: Object.fromEntries(phraseNames.map((name, at) => [name, said[at] ?? ""])) as Phrases,
   };
 });

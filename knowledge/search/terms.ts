@@ -8,7 +8,8 @@
 import type { Language } from "../languages/mod.ts";
 import { normalize } from "./normalize.ts";
 
-const word = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu;
+/** A word in normal form: letters or digits, and the marks on them. */
+export const word = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu;
 const eastAsian = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々]/u;
 const southEastAsian = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 // A letter or two, and a number: a code, which people write in one word or two.
