@@ -52,8 +52,6 @@ const mostTerms = 240;
 const partWeight = 0.8;
 /** How many passages are looked at more closely. */
 const mostCandidates = 16;
-/** How many of them are remembered, before that begins anew. */
-const mostSeen = 1_000;
 /** Beyond it, a passage is a table or a list, in which no sentence is looked for. */
 const longestPassage = 4_000;
 /** A passage has a word if it has this share of its n-grams. */
@@ -95,11 +93,6 @@ function certaintyOf(features: Features): number {
   return 1 / (1 + Math.exp(-sum));
 }
 
-interface PassageTerms {
-  readonly heading: ReadonlySet<string>;
-  readonly sentences: readonly (readonly string[])[];
-}
-
 interface Candidate {
   readonly passage: Passage;
   readonly rank: number;
@@ -116,8 +109,6 @@ export class Ranking {
   readonly #language: Language;
   readonly #silent: ReadonlySet<string>;
   readonly #letters: readonly string[];
-  /** The terms of passages that were looked at. */
-  readonly #seen = new Map<Passage, PassageTerms>();
 
   /** `name`: the twin's, whose words say nothing. */
   constructor(passages: readonly Passage[], postings: Postings, language: Language, name: string) {
@@ -220,11 +211,12 @@ export class Ranking {
   #look(at: number, rank: number, { terms }: Question): Candidate {
     const passage = this.#passages[at];
     if (!passage) throw new Error(`There is no passage ${at}.`);
-    const { heading, sentences } = this.#termsIn(passage);
+    const { text, indexed = text } = passage;
+    const heading = new Set(namesOf(passage).flatMap((name) => [...textTerms(name, this.#language)]));
     const all = new Set(heading);
     let sentence = 0;
-    for (const own of sentences) {
-      const seen = new Set(own.filter((term) => terms.has(term)));
+    for (const words of sentencesOf(indexed.slice(0, longestPassage))) {
+      const seen = new Set([...textTerms(words, this.#language)].filter((term) => terms.has(term)));
       for (const term of seen) all.add(term);
       let sum = 0;
       for (const [term, { worth, stop }] of terms)
@@ -242,20 +234,6 @@ export class Ranking {
     const isAsked = (term: string) => terms.get(term)?.stop === false;
     const words = wordsOf(title).filter((word) => !this.#isSilent(word));
     return 2 * words.filter((word) => shareOf(termsOf(word), isAsked) >= enoughOfWord).length > words.length;
-  }
-
-  /** The terms of a passage's names, and of each of its sentences. */
-  #termsIn(passage: Passage): PassageTerms {
-    const known = this.#seen.get(passage);
-    if (known) return known;
-    const { text, indexed = text } = passage;
-    const heading = new Set(namesOf(passage).flatMap((name) => [...textTerms(name, this.#language)]));
-    const sentences = sentencesOf(indexed.slice(0, longestPassage)).map((sentence) => [
-      ...textTerms(sentence, this.#language),
-    ]);
-    if (this.#seen.size === mostSeen) this.#seen.clear();
-    this.#seen.set(passage, { heading, sentences });
-    return { heading, sentences };
   }
 
   /** How far a passage is ahead of the next best section. */
