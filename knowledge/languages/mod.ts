@@ -85,11 +85,13 @@ export function guessLanguage(text: string): Language {
   }
   const lower = beginning.normalize("NFC").toLowerCase();
   const words = normalize(lower).match(/[\p{L}\p{M}]+/gu) ?? [];
+  const counts = new Map<string, number>();
+  for (const [letter] of lower.matchAll(/(?![a-z])\p{L}/gu))
+    counts.set(letter, (counts.get(letter) ?? 0) + 1);
   let [best, most] = [languageOf("en"), 0];
   for (const language of languages) {
-    const known = words.filter((word) => language.stopWords.has(word)).length;
-    const own = [...lower].filter((letter) => language.letters.has(letter)).length;
-    const score = known + own / 2;
+    let score = words.filter((word) => language.stopWords.has(word)).length;
+    for (const [letter, count] of counts) if (language.letters.has(letter)) score += count / 2;
     if (score > most) [best, most] = [language, score];
   }
   return best;
