@@ -21,10 +21,6 @@ const arabicPrefix = /^(?:[وف]?[بك]?ال|[وف]?لل|و(?=.{4}))(?=.{2})/u;
 
 /** Questions have no longer words. */
 const longestWord = 40;
-/** How many words are remembered with their terms, before that begins anew. */
-const mostKnownWords = 100_000;
-/** By word in normal form. A text repeats its words. */
-const known = new Map<string, readonly string[]>();
 
 /** A text's words in order, in their normal form. Codes are joined: "E 21" is "e21". */
 export function wordsOf(text: string): string[] {
@@ -40,15 +36,6 @@ export function isSpaced(word: string): boolean {
 
 /** The terms of a word in normal form. */
 export function termsOf(word: string): readonly string[] {
-  const found = known.get(word);
-  if (found) return found;
-  const terms = toTerms(word);
-  if (known.size >= mostKnownWords) known.clear();
-  known.set(word, terms);
-  return terms;
-}
-
-function toTerms(word: string): readonly string[] {
   const characters = [...word];
   // Where words have no spaces between them, no word is known: two or three characters are about one.
   if (eastAsian.test(word)) return [...characters, ...gramsOf(characters, 2)];
