@@ -195,14 +195,13 @@ export async function createKnowledgeIndex(
     length = 0;
     await sleep(clock, 0);
   }
-  const texts = () => read.sections.map((section) => `${pathOf(section)}\n${ownText(section)}`);
-  const meanings = embed && new Meanings(embed, texts(), clock);
+  const meanings = embed && new Meanings(embed, read.sections.map(textWithPath), clock);
   const ranking = new Ranking(passages, builder.build(), language, twin.name);
   return new KnowledgeIndex(read, language, passages, ranking, meanings);
 }
 
-function pathOf({ parents, heading }: Pick<Section, "parents" | "heading">): string {
-  return [...parents, heading].join(" › ");
+function textWithPath(section: Section): string {
+  return `${[...section.parents, section.heading].join(" › ")}\n${ownText(section)}`;
 }
 
 async function readTwin(
@@ -237,10 +236,8 @@ function withoutMiddle(text: string): string {
 
 function topicsOf(passages: readonly Passage[]): string[] {
   const paths = passages.map(({ parents, heading }) => [...parents, heading]);
-  const deepest = paths.reduce((most, path) => Math.max(most, path.length), 0);
-  for (let depth = 0; depth < deepest; depth++) {
-    const topics = [...new Set(paths.flatMap((path) => path[depth] ?? path.at(-1) ?? []))];
-    if (topics.length > 1 || depth === deepest - 1) return topics;
-  }
-  return [];
+  let topics: string[] = [];
+  for (let depth = 0; topics.length < 2 && paths.some((path) => path.length > depth); depth++)
+    topics = [...new Set(paths.flatMap((path) => path[depth] ?? path.at(-1) ?? []))];
+  return topics;
 }
