@@ -145,7 +145,7 @@ async function search(turn: Turn, index: KnowledgeIndex): Promise<Found | undefi
     const found = judge(index.read(content, subject), index);
     const toThePoint =
       words.size === 0 || [...words.keys()].some((word) => found?.findings[0].words.has(word));
-    return toThePoint ? byMeaning(found, content, index, subject) : undefined;
+    return toThePoint ? byMeaning(found, `${content}\n${subject}`, index) : undefined;
   };
   const alone = () => {
     const found = judge(index.read(content), index);
@@ -170,14 +170,12 @@ function quoteCalled(called: Passage, { content }: Turn, index: KnowledgeIndex, 
 /** What words and meaning find together where the words are not certain, or find nothing. It is never certain. */
 async function byMeaning(
   found: Found | undefined,
-  content: string,
+  question: string,
   index: KnowledgeIndex,
-  subject?: string,
 ): Promise<Found | undefined> {
-  const asked = subject === undefined ? content : `${subject}\n${content}`;
-  const nearest = found?.sure ? [] : await index.nearest(asked);
+  const nearest = found?.sure ? [] : await index.nearest(question);
   if (nearest.length === 0) return found;
-  const findings = found?.findings ?? index.find(index.read(content, subject));
+  const findings = found?.findings ?? index.find(index.read(question));
   const [first, ...others] = index.fuse(findings, nearest);
   return first && first.score >= enoughWithMeaning
     ? { findings: [first, ...others], sure: false }

@@ -123,9 +123,8 @@ export class KnowledgeIndex {
   }
 
   /** Reads a question, of which the middle is left out where it is long, if need be together with an earlier one. */
-  read(question: string, earlier?: string): Question {
-    const own = this.ranking.read(withoutMiddle(question));
-    return earlier === undefined ? own : this.ranking.join(own, this.read(earlier));
+  read(question: string, earlier = ""): Question {
+    return this.ranking.read(withoutMiddle(`${question}\n${earlier}`));
   }
 
   /** Passages that are related to a question, best first. */

@@ -146,17 +146,6 @@ export class Ranking {
     return { terms, words };
   }
 
-  /** Joins a question with an earlier one, which counts half. */
-  join(question: Question, earlier: Question): Question {
-    const halved = [...earlier.terms].map(
-      ([term, value]) => [term, { ...value, weight: value.weight / 2, worth: value.worth / 2 }] as const,
-    );
-    return {
-      terms: new Map([...halved, ...question.terms]),
-      words: new Map([...earlier.words, ...question.words]),
-    };
-  }
-
   /** Passages that share something with the question, best first. */
   find(question: Question): Finding[] {
     const { terms } = question;
