@@ -32,7 +32,7 @@ const enoughToBeSure = 0.6;
 const enoughCoverage = 0.4;
 /** The least score of an answer at all. */
 const enough = 0.3;
-/** The same where the meaning adds to it. */
+/** The same where words and meaning add up. */
 const enoughWithMeaning = 0.5;
 /** The least score of what is offered beside an answer, and of its next part. */
 const enoughToOffer = 0.1;
@@ -177,9 +177,9 @@ async function byMeaning(
   if (nearest.length === 0) return found;
   const findings = found?.findings ?? index.find(index.read(question));
   const [first, ...others] = index.fuse(findings, nearest);
-  return first && first.score >= enoughWithMeaning
-    ? { findings: [first, ...others], sure: false }
-    : undefined;
+  // Where no word of the question is in the text, as in another language, its meaning is all there is.
+  const least = findings.some(({ words }) => words.size > 0) ? enoughWithMeaning : enough;
+  return first && first.score >= least ? { findings: [first, ...others], sure: false } : undefined;
 }
 
 /** What answers a question, and whether that is certain. Undefined: nothing does. */
