@@ -138,9 +138,7 @@ async function search(index: KnowledgeIndex, { content, history }: Turn): Promis
   const nearest = await index.nearest(joined);
   const together = index.search(joined, { characters: 6_000, sections: 4, nearest });
   const merged = [...own.slice(0, 8 - together.length), ...together];
-  return merged
-    .filter((section, at) => merged.findIndex((other) => other.text === section.text) === at)
-    .slice(0, 8);
+  return merged.filter(({ text }, at) => merged.findIndex((other) => other.text === text) === at);
 }
 
 /** A source as clients see it. */

@@ -90,12 +90,10 @@ export function readDocument({
   const fileName = path.replace(/^.*\/|\.[^./]+$/gu, "").replace(/[-_]+/gu, " ");
   if (/\.txt$/iu.test(path)) {
     const paragraphs = text.replace(/^\ufeff/u, "").split(/(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*/u);
-    const blocks = paragraphs.map((paragraph) => ({ kind: "text", text: paragraph.trim() }) as const);
-    const said = blocks.filter((block) => block.text !== "");
-    return {
-      sections: divide([{ kind: "heading", level: 0, text: fileName }, ...said]).sections,
-      warnings: [],
-    };
+    const said = paragraphs.map((paragraph) => paragraph.trim()).filter((paragraph) => paragraph !== "");
+    const blocks = said.map((paragraph) => ({ kind: "text", text: paragraph }) as const);
+    const { sections } = divide([{ kind: "heading", level: 0, text: fileName }, ...blocks]);
+    return { sections, warnings: [] };
   }
   const { title, askedAs, text: markdown, warnings } = readFrontMatter(text);
   const read = readBlocks(markdown, /\.mdx$/iu.test(path));
@@ -127,11 +125,16 @@ function divide(blocks: readonly Block[], title?: Block) {
   let open: OpenSection[] = [];
   for (const block of blocks) {
     if (block.kind === "heading") {
-      open = open.filter((section) => section.level < block.level);
+      const { level, text: heading } = block;
+      open = open.filter((section) => section.level < level);
       if (block === title) continue;
-      const section = toSection(block, open.at(-1));
+      const above = open.at(-1);
+      const isKnown = above?.isKnown !== false && !isHidden(heading);
+      const parents = above ? [...above.parents, above.heading] : [];
+      const section = { level, heading, parents, isKnown, blocks: [], askedAs: [], children: [] };
       open.push(section);
-      if (section.isKnown) sections.push(section);
+      if (isKnown) sections.push(section);
+      if (isKnown) above?.children.push(section);
       continue;
     }
     const section = open.at(-1);
@@ -147,14 +150,6 @@ function divide(blocks: readonly Block[], title?: Block) {
   const says = (section: OpenSection) => section.blocks.length + section.children.length > 0;
   for (const section of sections.toReversed()) section.children = section.children.filter(says);
   return { sections: sections.filter(says), persona, voice };
-}
-
-function toSection({ level, text }: Heading, above: OpenSection | undefined): OpenSection {
-  const isKnown = above?.isKnown !== false && !isHidden(text);
-  const parents = above ? [...above.parents, above.heading] : [];
-  const section = { level, heading: text, parents, isKnown, blocks: [], askedAs: [], children: [] };
-  if (above && isKnown) above.children.push(section);
-  return section;
 }
 
 type Heading = Extract<Block, { kind: "heading" }>;
