@@ -143,8 +143,9 @@ async function search(turn: Turn, index: KnowledgeIndex): Promise<Found | undefi
     if (subject === undefined) return undefined;
     const { words } = index.read(content);
     const found = judge(index.read(content, subject), index);
-    const toThePoint =
-      words.size === 0 || [...words.keys()].some((word) => found?.findings[0].words.has(word));
+    const shared = [...words.keys()].filter((word) => found?.findings[0].words.has(word));
+    // A single word of another subject may be shared by chance, as n-grams of "France" are in "insurance".
+    const toThePoint = words.size === 0 || 2 * shared.length > words.size;
     return toThePoint ? byMeaning(found, `${content}\n${subject}`, index) : undefined;
   };
   const alone = () => {

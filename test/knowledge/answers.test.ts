@@ -191,6 +191,17 @@ test("a follow-up about something unknown is not answered from the previous ques
   assert.deepEqual((await talk([long, "And what about elephants?"])).sources, []);
 });
 
+test("a question about something else is no follow-up, though it shares a word with the last answer", async () => {
+  const bill = "You settle an invoice by bank transfer. Insurance companies pay us directly.";
+  const twin = createTwin(`## Paying a bill\n\n${bill}\n\n## Delivery\n\nA parcel takes two days.`);
+  for (const [before, other] of [
+    ["How do I settle an invoice?", "What is the capital of France?"],
+    ["How long does delivery take?", "How long does a flight to Mars take?"],
+  ] as const) {
+    assert.deepEqual((await talk([before, other], twin)).sources, [], other);
+  }
+});
+
 test("a new topic is not drawn back to the old one", async () => {
   assert.deepEqual((await talk(["How often does the lamp turn?", "What does a ticket cost?"])).sources, [
     "Opening hours",

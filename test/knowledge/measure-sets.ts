@@ -10,20 +10,18 @@ import { type QuestionSet, toMarkdown } from "./question-sets.ts";
 /** Prints a line of percentages for each set, and how far scores can be trusted. */
 export async function printSets(sets: AsyncIterable<QuestionSet>, embed: Embed | undefined): Promise<void> {
   console.log(
-    "questions | search: first, among 8 | MiniSearch: first, among 8 | engine: right, wrong without caveat, right of those without | others: refused, without caveat",
+    "questions | search: first, among 8 | MiniSearch: first, among 8 | engine: right, wrong without caveat, right of those without | others: refused, without caveat, refused after an answer",
   );
   const bins = Array.from({ length: 10 }, () => ({ asked: 0, right: 0 }));
   for await (const set of sets) {
     const search = await measureSearch(set, embed);
-    const { asked, right, plain, plainRight, foreign, refused, foreignPlain, scores } = await measureEngine(
-      set,
-      embed,
-    );
+    const engine = await measureEngine(set, embed);
+    const { asked, right, plain, plainRight, foreign, refused, foreignPlain, refusedLater, scores } = engine;
     const groups = [
       [search.first / asked, search.amongEight / asked],
       [search.miniSearchFirst / asked, search.miniSearchAmongEight / asked],
       [right / asked, (plain - plainRight) / asked, plainRight / plain],
-      [refused / foreign, foreignPlain / foreign],
+      [refused / foreign, foreignPlain / foreign, refusedLater / foreign],
     ];
     const percent = (share: number) => `${(100 * share).toFixed(1)} %`.padStart(7);
     const shares = groups.map((group) => group.map(percent).join(" "));
@@ -81,7 +79,8 @@ function tokenize(text: string): string[] {
 async function measureEngine({ twins }: QuestionSet, embed: Embed | undefined) {
   const engine = createKnowledgeEngine({ embed, clock: patientClock });
   const scores: [score: number, right: boolean][] = [];
-  const counts = { asked: 0, right: 0, plain: 0, plainRight: 0, foreign: 0, refused: 0, foreignPlain: 0 };
+  const counts = { asked: 0, right: 0, plain: 0, plainRight: 0 };
+  const others = { foreign: 0, refused: 0, foreignPlain: 0, refusedLater: 0 };
   for (const { sections, questions, foreign } of twins) {
     const instructions = `# Odd\n\n## Voice\n\n- nearest: ${caveat}\n\n${toMarkdown(sections)}`;
     const twin = newTwin({ id: "odd", name: "Odd", engine: "knowledge", instructions });
@@ -96,14 +95,21 @@ async function measureEngine({ twins }: QuestionSet, embed: Embed | undefined) {
       counts.plain++;
       if (right) counts.plainRight++;
     }
-    for (const question of foreign) {
+    for (const [at, question] of foreign.entries()) {
       const { text, sources } = await ask(question, { engine, twin });
-      counts.foreign++;
-      if (sources.length === 0) counts.refused++;
-      else if (!text.startsWith(caveat)) counts.foreignPlain++;
+      others.foreign++;
+      if (sources.length === 0) others.refused++;
+      else if (!text.startsWith(caveat)) others.foreignPlain++;
+      const before = questions[at % questions.length]?.ask ?? "";
+      const history = [
+        { role: "user", content: before } as const,
+        { role: "assistant", content: "…" } as const,
+      ];
+      const later = await ask(question, { engine, twin, history });
+      if (later.sources.length === 0) others.refusedLater++;
     }
   }
-  return { ...counts, scores };
+  return { ...counts, ...others, scores };
 }
 
 const caveat = "(not sure)";
