@@ -88,27 +88,37 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
   let awayUntil = Number.NEGATIVE_INFINITY;
   let warned = false;
 
+  /** Warns once an outage: until a question is answered again. */
+  function warn(error: unknown): void {
+    const message = "the embeddings of a model's server are away: twins search by words alone";
+    log(warned ? "debug" : "warn", message, { model, error });
+    warned = true;
+  }
+
   /** Asks the server. Undefined: it was away a moment ago. */
   async function ask(
     texts: readonly string[],
-    limitMs: number,
+    of: keyof typeof requestMs,
   ): Promise<readonly Float32Array[] | undefined> {
     if (texts.length === 0) return [];
     if (clock.now() < awayUntil) return undefined;
     // Looked up at each call, so that a `fetch` that is replaced later is used, too.
     const fetch = options.fetch ?? globalThis.fetch;
     const controller = new AbortController();
-    const callOff = clock.after(limitMs, () => controller.abort(new Error("it took too long")));
+    const callOff = clock.after(requestMs[of], () => controller.abort(new Error("it took too long")));
+    // Sections are waited for, but the questions that need them are answered without.
+    const callLate = clock.after(requestMs.question, () => warn(new Error("it takes more than two seconds")));
     try {
       const body = JSON.stringify({ model, input: texts, encoding_format: "float" });
       const { signal } = controller;
       const response = await fetch(url, { method: "POST", headers, body, signal, redirect: "manual" });
       if (!response.ok) throw new Error(`status ${response.status}`);
       const vectors = vectorsIn(await response.json(), texts.length);
-      warned = false;
+      if (of === "question") warned = false;
       return vectors;
     } finally {
       callOff();
+      callLate();
     }
   }
 
@@ -118,7 +128,7 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
     const vectors = await Promise.all(digests.map((digest) => cache?.load(digest)));
     const missing = texts.flatMap((_, at) => (vectors[at] ? [] : at));
     const asked = missing.map((at) => texts[at] ?? "");
-    const made = await ask(asked, requestMs.sections);
+    const made = await ask(asked, "sections");
     if (!made) return undefined;
     for (const [place, at] of missing.entries()) {
       vectors[at] = made[place];
@@ -129,12 +139,10 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
 
   return async (texts, of) => {
     try {
-      return await (of === "question" ? ask(texts, requestMs.question) : recall(texts));
+      return await (of === "question" ? ask(texts, of) : recall(texts));
     } catch (error) {
       awayUntil = clock.now() + pauseMs;
-      const message = "the embeddings of a model's server are away: twins search by words alone";
-      log(warned ? "debug" : "warn", message, { model, error });
-      warned = true;
+      warn(error);
       return undefined;
     }
   };

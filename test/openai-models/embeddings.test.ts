@@ -148,25 +148,32 @@ test("while the server is away, words alone decide, with one warning an outage, 
   assert.equal(warnings.length, 2);
 });
 
-test("a server that is slower than two seconds is not waited for", async () => {
-  await using server = await startEmbeddings(shapes.OpenAI);
-  const clock = createManualClock();
-  const warnings: string[] = [];
-  const embed = embedAt(server.baseUrl, {
-    clock,
-    log: (level, message) => level === "warn" && void warnings.push(message),
+for (const [since, wasAsked] of [
+  ["the first question on", false],
+  ["a later question on", true],
+] as const) {
+  test(`a server that is slower than two seconds from ${since} is not waited for, with one warning`, async () => {
+    await using server = await startEmbeddings(shapes.OpenAI);
+    const clock = createManualClock();
+    const warnings: string[] = [];
+    const embed = embedAt(server.baseUrl, {
+      clock,
+      log: (level, message) => level === "warn" && void warnings.push(message),
+    });
+    const brief = createBriefings({ embed, clock });
+    const question = { twin, history: [], content: "Until when are there eggs?" };
+    if (wasAsked) await brief(question);
+    server.state.hangs = true;
+    const sent = server.asked.length;
+    const briefing = brief(question);
+    for (let step = 0; step < 20 && server.asked.length === sent; step++) await clock.advance(0);
+    await clock.advance(2_000);
+    assert.equal((await briefing).sources?.[0]?.heading, "Mornings");
+    assert.equal(warnings.length, 1);
+    await clock.advance(60_000);
+    assert.equal(warnings.length, 1);
   });
-  const brief = createBriefings({ embed, clock });
-  const question = { twin, history: [], content: "Until when are there eggs?" };
-  await brief(question);
-  server.state.hangs = true;
-  const sent = server.asked.length;
-  const briefing = brief(question);
-  for (let step = 0; step < 20 && server.asked.length === sent; step++) await clock.advance(0);
-  await clock.advance(2_000);
-  assert.equal((await briefing).sources?.[0]?.heading, "Mornings");
-  assert.equal(warnings.length, 1);
-});
+}
 
 test("a text is sent once, though the process begins anew, and a question is kept nowhere", async () => {
   await using server = await startEmbeddings(shapes.OpenAI);
