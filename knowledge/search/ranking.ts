@@ -133,7 +133,9 @@ export class Ranking {
     for (const word of wordsOf(text)) {
       if (words.size === mostWords) break;
       const stop = isStop(word);
-      const own = termsOf(word).filter((term) => term === word || !isStop(term));
+      const own = termsOf(word)
+        .slice(0, mostTerms)
+        .filter((term) => term === word || !isStop(term));
       for (const term of own) add(term, stop ? stopWordWeight : 1, stop);
       if (this.#language.code === "vi" && last !== "") {
         add(`${last} ${word}`, pairWeight, false);
