@@ -8,6 +8,7 @@ import { type ConversationResource, createMemoryLimiter, type MessageResource } 
 import { createMemoryStore } from "../../core/store/mod.ts";
 import type { ClientTokenResource } from "../../core/wire/schemas.ts";
 import { type Chat, openChat } from "../support/chat.ts";
+import { joined } from "../support/clock.ts";
 import {
   assertErrorAnswer,
   assertRefusedField,
@@ -331,6 +332,7 @@ describe("an export", () => {
     await using opened = await openExport();
     for (let n = 0; n < 2; n++) {
       assert.equal((await opened.reader.read()).done, false);
+      await joined(); // the next piece may wait for its turn
       await opened.clock.advance(59_000);
     }
     const before = opened.reads.length;
