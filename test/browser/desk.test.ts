@@ -232,16 +232,16 @@ for (const { name, skip, start } of sharedBrowsers) {
       await page.getByRole("button", { name: "Copy the key" }).press("Enter");
       await page.locator("#said", { hasText: "Copied" }).waitFor({ state: "attached" });
       const key = await copied(page);
-      const made = new TwinClient({ baseUrl: server.url, apiKey: key });
-      assert.equal((await made.usage.get()).scope, "full_access");
-      await assertAccessible(page);
-      await page.getByRole("button", { name: "Done" }).click();
-      assert.ok(!(await page.locator("#keys").innerHTML()).includes(key), "it is not there any more");
       const entry = page.locator(".key", { hasText: "mobile app" });
       assert.match(
         await entry.innerText(),
         /full access[\s\S]*as its scope[\s\S]*never[\s\S]*(in 30 days|next month)/,
       );
+      const made = new TwinClient({ baseUrl: server.url, apiKey: key });
+      assert.equal((await made.usage.get()).scope, "full_access");
+      await assertAccessible(page);
+      await page.getByRole("button", { name: "Done" }).click();
+      assert.ok(!(await page.locator("#keys").innerHTML()).includes(key), "it is not there any more");
       await page.getByRole("button", { name: "Revoke mobile app" }).click();
       await page.getByRole("button", { name: "Cancel" }).click();
       assert.equal((await made.usage.get()).scope, "full_access");
