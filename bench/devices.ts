@@ -8,7 +8,7 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { loadavg } from "node:os";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
@@ -18,6 +18,7 @@ import { createCluster, createSlowModel, type ServerProcess } from "../test/clus
 import { createDatabase } from "../test/postgres/database.ts";
 import { cpuOfDatabase } from "./cluster/database-usage.ts";
 import { collectGarbage, cpuOf, memoryOf } from "./harness/usage.ts";
+import { follow } from "./load/device.ts";
 
 /** How many conversations are followed at once for the delays, and how many words each reply has. */
 const [conversations, words] = [10, 60];
@@ -29,17 +30,6 @@ const settings = {
   MODEL_NAME: "slow",
   NODE_OPTIONS: `--import ${new URL("harness/collect.mjs", import.meta.url)}`,
 };
-
-/** Opens the stream of a conversation, and waits for its first event. */
-async function follow(server: ServerProcess, key: string, path: string) {
-  const headers = { Authorization: `Bearer ${key}` };
-  const asked: ClientRequest = request(`${server.url}/api/v1${path}/stream`, { agent: false, headers });
-  asked.end();
-  const [response] = (await once(asked, "response")) as [IncomingMessage];
-  assert.equal(response.statusCode, 200);
-  await once(response, "data");
-  return { response, leave: () => asked.destroy() };
-}
 
 async function settledMemory({ pid }: ServerProcess): Promise<number> {
   for (let time = 0; time < 3; time++) {
@@ -55,7 +45,8 @@ async function measureMemory(server: ServerProcess, key: string): Promise<void> 
   const open = async (count: number) => {
     for (let from = leaving.length; from < count; from = leaving.length) {
       const some = Array.from({ length: Math.min(50, count - from) }, async () => {
-        const { response, leave } = await follow(server, key, await newConversation(server, key, "slow"));
+        const path = await newConversation(server, key, "slow");
+        const { response, leave } = await follow(`${server.url}/api/v1${path}`, key);
         response.resume();
         return leave;
       });
@@ -88,7 +79,7 @@ function noteWords(response: IncomingMessage, arrived: number[]): void {
 async function measureDelays(first: ServerProcess, second: ServerProcess, key: string): Promise<number[]> {
   const delays = Array.from({ length: conversations }, async () => {
     const path = await newConversation(first, key, "slow");
-    const device = await follow(second, key, path);
+    const device = await follow(`${second.url}/api/v1${path}`, key);
     const [here, there]: [number[], number[]] = [[], []];
     noteWords(device.response, there);
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };

@@ -35,6 +35,14 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     contenders: contenders.live,
     run: live,
   },
+  devices: {
+    title: "Live streams beside 5,000 devices that look on at other conversations",
+    contenders: contenders.devices,
+    async run(ready, stage, effort) {
+      const parts = await live(ready, stage, { ...effort, isBrief: true });
+      return parts.map((part) => ({ ...part, title: `${part.title}, beside 5,000 devices` }));
+    },
+  },
   fate: {
     title: "The fate of replies",
     contenders: contenders.fate,

@@ -3,8 +3,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { signToken } from "../../../core/auth/jwt.ts";
 import { serverFile } from "../../harness/build.ts";
-import { freePort } from "../../harness/servers.ts";
+import { freePort, type Running } from "../../harness/servers.ts";
 import { twins } from "../../list/twins.ts";
+import { follow } from "../../load/device.ts";
 import { completion } from "../completion.ts";
 import { type Contender, type Conversation, inBatches, requestJson } from "../contender.ts";
 
@@ -62,6 +63,35 @@ export const completionsService: Contender = {
   about: "The same replies as chunks of chat completions, stored in the conversation that a header names.",
   prepare: ({ url }, count) => nameConversations(url, count),
 };
+
+const devices = 5000;
+
+/** The same, beside many devices that look on at conversations in which nothing happens. */
+export const watchedService: Contender = {
+  ...twinService,
+  name: `this service, ${devices.toLocaleString("en")} devices that look on`,
+  async launch(place) {
+    const launch = await twinService.launch(place);
+    return { ...launch, env: { ...launch.env, MAX_CONVERSATION_STREAMS: String(devices) } };
+  },
+  async prepare(running, count) {
+    if (!watched.has(running)) await lookOn(running.url);
+    watched.add(running);
+    return twinService.prepare(running, count);
+  },
+};
+
+/** The servers that have their devices. */
+const watched = new WeakSet<Running>();
+
+async function lookOn(url: string): Promise<void> {
+  const key = await createKey(url, 4 * devices);
+  await inBatches(devices, async () => {
+    const id = await createConversation(url, key, "model");
+    const { response } = await follow(`${url}/api/v1/conversations/${id}`, key);
+    response.resume();
+  });
+}
 
 /** The twin `model` asks the model, the others repeat the question. */
 function writeTwins(folder: string): string {
