@@ -73,8 +73,8 @@ export function newFolder(): string {
   return folder;
 }
 
-/** Flags for Node in every server under test, such as those of a profiler. */
-const nodeFlags = process.env.BENCH_NODE_FLAGS?.split(" ") ?? [];
+/** Flags for Node in every server under test: each has one core, for which docs/operating.md names the first; and a profiler's. */
+const nodeFlags = ["--single-threaded-gc", ...(process.env.BENCH_NODE_FLAGS?.split(" ") ?? [])];
 
 /** Starts a contender and waits until it is ready. */
 export async function startServer(contender: Contender, modelUrl: string): Promise<ServerProcess> {
