@@ -64,6 +64,7 @@ export const completionsService: Contender = {
   prepare: ({ url }, count) => nameConversations(url, count),
 };
 
+/** How many devices look on at {@link watchedService}. */
 const devices = 5000;
 
 /** The same, beside many devices that look on at conversations in which nothing happens. */
