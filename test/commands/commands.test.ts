@@ -107,8 +107,9 @@ test("a key with a limit of its own is made, and revoked without its owner's nam
 });
 
 test("a key that is made or revoked at the database leaves an audit line on stderr, without its secret", async () => {
-  const { flags } = await scratch();
-  const made = await runServer(["key", "--sub", "alice", "--new", ...flags]);
+  const { folder, flags } = await scratch();
+  const cwd = folder; // a database in the checkout's data folder would be named, too
+  const made = await runServer(["key", "--sub", "alice", "--new", ...flags], {}, { cwd });
   const [id = ""] = /key_\w+/.exec((await runServer(["keys", "--sub", "alice", ...flags])).stdout) ?? [];
   const revoked = await runServer(["revoke", "--id", id, ...flags]);
   for (const [{ stderr }, action] of [
