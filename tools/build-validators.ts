@@ -1,5 +1,5 @@
 /**
- * Generates `core/wire/validators.ts` from the schemas of all bodies and queries: ajv's own code, so that validating
+ * Generates `core/wire/built/validators.ts` from the schemas of all bodies and queries: ajv's own code, so that validating
  * needs neither ajv nor code generation at run time, which workers forbid.
  *
  * Run as `npm run validators`.
@@ -12,7 +12,7 @@ import { Ajv } from "ajv";
 import standaloneCode from "ajv/dist/standalone/index.js";
 import { inputSchemas } from "../core/wire/schemas.ts";
 
-const target = fileURLToPath(new URL("../core/wire/validators.ts", import.meta.url));
+const target = fileURLToPath(new URL("../core/wire/built/validators.ts", import.meta.url));
 
 const head = `// @ts-nocheck The code is generated, and has no types but those of its exports.
 /**
@@ -22,7 +22,7 @@ const head = `// @ts-nocheck The code is generated, and has no types but those o
  * @module
  */
 
-import { type InputSchema, inputSchemas } from "./schemas.ts";
+import { type InputSchema, inputSchemas } from "../schemas.ts";
 
 /** Whether a value keeps its schema. After false, \`errors\` says where it does not: read it before the next call. */
 export interface Validator {
@@ -39,7 +39,7 @@ export interface Validator {
 }
 `;
 
-/** The text of `core/wire/validators.ts` as the schemas are now. */
+/** The text of `core/wire/built/validators.ts` as the schemas are now. */
 export function generateValidators(): string {
   const ajv = new Ajv({
     allErrors: true,

@@ -7,8 +7,8 @@
 
 import { InFlight, within } from "../base/clock.ts";
 import type { Weight } from "../base/memory-budget.ts";
-import { ConversationCache, type KnownConversation } from "../conversations/cache.ts";
-import { ConversationChanges } from "../conversations/changes.ts";
+import { ConversationCache, type KnownConversation } from "./conversation-cache.ts";
+import { ConversationChanges } from "./conversation-changes.ts";
 import type { ConversationRecord, MessageRecord } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
 import { shuttingDown } from "../wire/errors.ts";
@@ -25,7 +25,7 @@ import { StoredReplies } from "./stored-reply.ts";
 import { Sweeper } from "./sweeper.ts";
 import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored.ts";
 
-export type { KnownConversation } from "../conversations/cache.ts";
+export type { KnownConversation } from "./conversation-cache.ts";
 export type { RunningLimit } from "./context.ts";
 export type { ReplyFeed } from "./feed.ts";
 export type { Send, Sent } from "./send.ts";

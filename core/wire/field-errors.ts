@@ -14,7 +14,7 @@ import {
   type ValueSchema,
   type ValueType,
 } from "./schemas.ts";
-import type { Validator } from "./validators.ts";
+import type { Validator } from "./built/validators.ts";
 
 /** The invalid fields of an input, each once. `errors`: what its validator found. */
 export function fieldErrors(schema: InputSchema, errors: Validator["errors"]): FieldError[] {

@@ -4,12 +4,12 @@ import { test } from "node:test";
 import { routes } from "../../core/api/routes.ts";
 import { fieldErrors } from "../../core/wire/field-errors.ts";
 import { createConversationSchema } from "../../core/wire/schemas.ts";
-import { validators } from "../../core/wire/validators.ts";
+import { validators } from "../../core/wire/built/validators.ts";
 import { generateValidators } from "../../tools/build-validators.ts";
 import { settle } from "../support/clock.ts";
 
 test("the generated validators are those of the schemas as they are; npm run validators makes them anew", async () => {
-  const file = new URL("../../core/wire/validators.ts", import.meta.url);
+  const file = new URL("../../core/wire/built/validators.ts", import.meta.url);
   assert.equal(await readFile(file, "utf8"), generateValidators());
 });
 

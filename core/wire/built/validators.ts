@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type InputSchema, inputSchemas } from "./schemas.ts";
+import { type InputSchema, inputSchemas } from "../schemas.ts";
 
 /** Whether a value keeps its schema. After false, `errors` says where it does not: read it before the next call. */
 export interface Validator {
