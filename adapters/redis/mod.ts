@@ -53,9 +53,7 @@ export async function openRedis(url: string, options: RedisOptions = {}): Promis
   const { log = noLog, ...limiterOptions } = options;
   const address = parseRedisAddress(url);
   if (!address) throw new Error(`Invalid URL: it must be ${redisAddresses}.`);
-  const { shared, destroy } = await (address.kind === "single"
-    ? openServer(address, log, limiterOptions)
-    : openServers(address, log, limiterOptions));
+  const { shared, destroy } = await connectTo(address, log, limiterOptions);
   const limiter = createFallbackLimiter({ shared, log });
   const close = () => {
     limiter.close();
@@ -68,59 +66,6 @@ export async function openRedis(url: string, options: RedisOptions = {}): Promis
 interface Opened {
   readonly shared: RateLimiter;
   destroy(): void;
-}
-
-/**
- * Leaves a Redis that accepts no writes: after a failover, its address may lead to one that does, but the connection
- * would stay with the first, which still answers pings.
- */
-function leavingReplicas(limiter: RateLimiter, leave: () => void): RateLimiter {
-  return watchTakes(limiter, async (take) => {
-    try {
-      return await take();
-    } catch (error) {
-      if (error instanceof Error && error.message.startsWith("READONLY")) leave();
-      throw error;
-    }
-  });
-}
-
-/**
- * Sends nothing after a failure but one ping, until that is answered or its connection has ended. Node counts what is
- * written as a sign of life: the looks whether Redis is back would keep a connection that is dead from being replaced.
- */
-function quietAfterFailure(limiter: RateLimiter, ping: () => Promise<unknown>): RateLimiter {
-  let quiet = false;
-
-  function listen(): void {
-    quiet = true;
-    const speak = () => {
-      quiet = false;
-    };
-    ping().then(speak, speak);
-  }
-
-  return watchTakes(limiter, async (take) => {
-    if (quiet) throw new Error("Redis has not answered since a request failed.");
-    try {
-      return await take();
-    } catch (error) {
-      if (!quiet) listen();
-      throw error;
-    }
-  });
-}
-
-/** A limiter whose takes run through `watch`. */
-function watchTakes(
-  limiter: RateLimiter,
-  watch: <Result>(take: () => Promise<Result>) => Promise<Result>,
-): RateLimiter {
-  return {
-    ...limiter,
-    take: (id, policy) => watch(() => limiter.take(id, policy)),
-    takeBoth: (first, second) => watch(() => limiter.takeBoth(first, second)),
-  };
 }
 
 /**
@@ -161,7 +106,6 @@ async function createReport(address: RedisAddress, log: Log) {
       });
       reported.add(problem);
     },
-    expected: () => void reported.add(noAnswer),
     connected: () => reported.clear(),
   };
 }
@@ -177,78 +121,24 @@ function requireLogin(error: unknown): void {
   throw new Error(`Redis refuses the user and password of the address, or that it has none (${code}).`);
 }
 
-async function openServer(
-  address: Extract<RedisAddress, { kind: "single" }>,
-  log: Log,
-  options: RedisLimiterOptions,
-): Promise<Opened> {
-  const { createClient } = await importRedis();
-  const client = createClient({ url: address.url, ...impatient, socket });
-  const report = await createReport(address, log);
-  client.on("error", report.failed);
-  client.on("ready", () => {
-    report.connected();
-    Promise.all([client.info("memory"), client.info("cluster")]).then(
-      ([memory, cluster]) => {
-        // All keys expire, so every policy but one may evict them, and a bucket would be full again.
-        const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? "noeviction";
-        const settings =
-          "Redis may evict rate limits when its memory is full; set maxmemory-policy noeviction";
-        if (policy !== "noeviction") log("warn", settings, { policy });
-        // A cluster sends most keys elsewhere, so that each process would limit alone.
-        const nodes =
-          "this Redis is a node of a cluster: its address must begin with redis+cluster:// and name its nodes";
-        if (/^cluster_enabled:1/m.test(cluster)) log("warn", nodes);
-      },
-      (error: unknown) => log("debug", "Redis did not report its settings", { error }),
-    );
-  });
-  const firstAnswer = new Promise<unknown>((resolve) => {
-    client.once("ready", () => resolve(undefined));
-    client.once("error", resolve);
-  });
-  client.connect().catch((error: unknown) => log("debug", "Redis was not reached before the end", { error }));
-  try {
-    requireLogin(await within(systemClock, connectMs, firstAnswer));
-  } catch (error) {
-    client.destroy();
-    throw error;
-  }
-
-  /** Ends the connection, and makes another one. */
-  function leave(): void {
-    report.expected(); // this is no failure of the connection
-    client
-      .sendCommand(["QUIT"])
-      .catch((error: unknown) => log("debug", "Redis did not answer QUIT", { error }));
-  }
-  const writable = leavingReplicas(createRedisLimiter(client, options), leave);
-  return {
-    shared: quietAfterFailure(writable, () => client.ping()),
-    destroy: () => client.destroy(),
-  };
-}
-
-/** What there is of the clients of several servers. */
-interface ServersClient extends RedisScriptClient {
+/** What there is of the package's clients. */
+interface Client extends RedisScriptClient {
   connect(): Promise<unknown>;
   destroy(): unknown;
   on(event: "error", listener: (error: unknown) => void): unknown;
 }
 
 /**
- * The package's clients of several servers find the others by themselves, but give up if none answers at first, and may
- * stay with servers that have failed: so another one is made after a failure, and used once it is connected.
+ * Another client is made after a failure, and used once it is connected. A client may stay with a server that has failed,
+ * or that became a replica and still answers pings, while its address leads to another one; and those of several servers
+ * give up if none answers at first.
  */
-async function openServers(
-  address: Exclude<RedisAddress, { kind: "single" }>,
-  log: Log,
-  options: RedisLimiterOptions,
-): Promise<Opened> {
-  const create = await importServers(address);
+async function connectTo(address: RedisAddress, log: Log, options: RedisLimiterOptions): Promise<Opened> {
+  const create = await importClient(address, log);
   const report = await createReport(address, log);
-  let current: ServersClient | undefined;
+  let current: Client | undefined;
   let isConnecting = false;
+  let isNeeded = true; // another client
   let closed = false;
 
   /** Resolves with what failed, if anything did; then there is another attempt after a pause. */
@@ -259,6 +149,7 @@ async function openServers(
     client.on("error", (error) => {
       if (isRefusal(error)) answer = error;
       report.failed(error);
+      if (client === current) renew();
     });
     const problem = await client.connect().then(
       () => undefined,
@@ -269,16 +160,18 @@ async function openServers(
     else {
       current?.destroy();
       current = client;
+      isNeeded = false;
       report.connected();
     }
     setTimeout(() => {
       isConnecting = false;
-      if (problem !== undefined) renew();
+      if (isNeeded) renew();
     }, reconnectMs).unref();
     return problem;
   }
 
   function renew(): void {
+    isNeeded = true;
     if (!isConnecting && !closed) void connect();
   }
 
@@ -297,15 +190,20 @@ async function openServers(
     },
     options,
   );
+  const renewAfterFailure = async <Result>(take: Promise<Result>): Promise<Result> => {
+    try {
+      return await take;
+    } catch (error) {
+      renew();
+      throw error;
+    }
+  };
   return {
-    shared: watchTakes(limiter, async (take) => {
-      try {
-        return await take();
-      } catch (error) {
-        renew();
-        throw error;
-      }
-    }),
+    shared: {
+      ...limiter,
+      take: (id, policy) => renewAfterFailure(limiter.take(id, policy)),
+      takeBoth: (first, second) => renewAfterFailure(limiter.takeBoth(first, second)),
+    },
     destroy() {
       closed = true;
       current?.destroy();
@@ -313,16 +211,22 @@ async function openServers(
   };
 }
 
-async function importServers(
-  address: Exclude<RedisAddress, { kind: "single" }>,
-): Promise<() => ServersClient> {
-  const { createCluster, createSentinel } = await importRedis();
+async function importClient(address: RedisAddress, log: Log): Promise<() => Client> {
+  const { createClient, createCluster, createSentinel } = await importRedis();
+  if (address.kind === "single") {
+    return () => {
+      const options = { ...impatient, socket: { ...socket, reconnectStrategy: false as const } };
+      const client = createClient({ url: address.url, ...options });
+      client.on("ready", () => checkSettings(client, log));
+      return client;
+    };
+  }
   const { hosts, tls, username, password } = address;
   const own = tls ? { ...socket, tls: true as const } : socket;
   const nodes = { ...impatient, ...(username && { username }), ...(password && { password }), socket: own };
   if (address.kind === "cluster") {
     const rootNodes = hosts.map((host) => ({ socket: host }));
-    return () => createCluster({ rootNodes, defaults: nodes }) as unknown as ServersClient;
+    return () => createCluster({ rootNodes, defaults: nodes }) as unknown as Client;
   }
   return () =>
     createSentinel({
@@ -331,7 +235,24 @@ async function importServers(
       sentinelClientOptions: { socket: own },
       nodeClientOptions: { ...nodes, database: address.database },
       scanInterval: pingMs,
-    }) as unknown as ServersClient;
+    }) as unknown as Client;
+}
+
+/** Warns of settings with which limits would not hold. */
+async function checkSettings(client: { info(section: string): Promise<string> }, log: Log): Promise<void> {
+  try {
+    const [memory, cluster] = await Promise.all([client.info("memory"), client.info("cluster")]);
+    // All keys expire, so every policy but one may evict them, and a bucket would be full again.
+    const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? "noeviction";
+    const settings = "Redis may evict rate limits when its memory is full; set maxmemory-policy noeviction";
+    if (policy !== "noeviction") log("warn", settings, { policy });
+    // A cluster sends most keys elsewhere, so that each process would limit alone.
+    const nodes =
+      "this Redis is a node of a cluster: its address must begin with redis+cluster:// and name its nodes";
+    if (/^cluster_enabled:1/m.test(cluster)) log("warn", nodes);
+  } catch (error) {
+    log("debug", "Redis did not report its settings", { error });
+  }
 }
 
 async function importRedis() {
