@@ -4,7 +4,11 @@
  */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import type { MessageResource } from "../../core/mod.ts";
 import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
@@ -77,6 +81,51 @@ for (const program of proxies) {
       const median = lags[Math.floor(lags.length / 2)] ?? 0;
       t.diagnostic(`text arrived after ${median} ms (median)`);
       assert.ok(median < 300 && lags.length > 15, `${median} ms, ${lags.length} pieces`);
+    });
+
+    test("over HTTP/2, one connection has forty streams of conversations at once", async () => {
+      const { key } = await newKey(proxy, "heidi");
+      const paths = await Promise.all(Array.from({ length: 40 }, () => newConversation(proxy, key, "echo")));
+      const connection = connectHttp2(proxy.secureUrl, { rejectUnauthorized: false });
+      await using _ = {
+        async [Symbol.asyncDispose]() {
+          connection.destroy();
+        },
+      };
+      const send = (method: string, path: string, body?: object) => {
+        const stream = connection.request({
+          ":method": method,
+          ":path": `/api/v1${path}`,
+          authorization: `Bearer ${key}`,
+          ...(body && { "content-type": "application/json" }),
+        });
+        let text = "";
+        stream.setEncoding("utf8").on("data", (part) => {
+          text += part;
+        });
+        stream.end(body && JSON.stringify(body));
+        return { text: () => text };
+      };
+      const streams = paths.map((path) => send("GET", `${path}/stream`));
+      const all = (part: string) => streams.every((stream) => stream.text().includes(part));
+      await until("all streams have begun", 10_000, () => all('"type":"conversation"'));
+      for (const path of paths) send("POST", `${path}/messages/stream`, { content: "Hi there" });
+      await until("all replies have ended in them", 10_000, () => all('"finishReason":"stop"'));
+    });
+
+    test("whoever asks the proxy for 127.0.0.1 gets no page that is for the server's own machine", async () => {
+      for (const path of ["/", "/docs"]) {
+        const { port } = new URL(proxy.url);
+        const asked = request({ port, path, headers: { Host: "127.0.0.1", Accept: "text/html" } }).end();
+        const [answer] = await once(asked, "response");
+        const page = await text(answer);
+        assert.doesNotMatch(page, /<script/, path);
+      }
+      const [server] = servers;
+      assert.match(
+        await (await fetch(`${server?.url}/`, { headers: { Accept: "text/html" } })).text(),
+        /<script/,
+      );
     });
 
     test("an error from the service is passed on unchanged", async () => {

@@ -2,16 +2,19 @@
  * The reverse proxies of `deploy/`, with their configuration files there, on ports of this machine.
  */
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { promisify } from "node:util";
 import { freePort, untilListening } from "../support/ports.ts";
 
 /** A proxy that runs in front of two servers. */
 export interface RunningProxy {
   readonly url: string;
+  /** Where it speaks TLS and HTTP/2, with a certificate of its own making. */
+  readonly secureUrl: string;
   stop(): Promise<void>;
 }
 
@@ -46,7 +49,7 @@ async function deployed(
 
 async function run(
   folder: string,
-  port: number,
+  [port, securePort]: readonly [number, number],
   program: string,
   flags: readonly string[],
 ): Promise<RunningProxy> {
@@ -57,6 +60,7 @@ async function run(
   await untilListening(port);
   return {
     url: `http://127.0.0.1:${port}`,
+    secureUrl: `https://localhost:${securePort}`,
     async stop() {
       child.kill("SIGTERM");
       await ended;
@@ -65,15 +69,39 @@ async function run(
   };
 }
 
+/** How this nginx is told to listen with TLS and HTTP/2, as its configuration says. */
+async function secureListen(): Promise<string> {
+  const config = await readFile(new URL("../../deploy/nginx.conf", import.meta.url), "utf8");
+  const [older = "", newer = ""] = [...config.matchAll(/^ *# +(listen 443 .+?;) +# /gm)].map(
+    ([, line]) => line,
+  );
+  const { stderr } = spawnSync("nginx", ["-v"], { encoding: "utf8" });
+  const [major = 0, minor = 0, patch = 0] = /(\d+)\.(\d+)\.(\d+)/.exec(stderr)?.slice(1).map(Number) ?? [];
+  return major * 1e6 + minor * 1e3 + patch >= 1_025_001 ? newer : older;
+}
+
+async function makeCertificate(folder: string): Promise<{ readonly cert: string; readonly key: string }> {
+  const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+  const request = "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost".split(" ");
+  await promisify(execFile)("openssl", [...request, "-out", cert, "-keyout", key]);
+  return { cert, key };
+}
+
 const nginx: ProxyProgram = {
   name: "nginx",
-  skip: skipWithout("nginx", "-v"),
+  skip: skipWithout("nginx", "-v") || skipWithout("openssl", "version"),
   connectionAfterPost: "keep-alive",
   async start(servers) {
-    const port = await freePort();
+    const ports = [await freePort(), await freePort()] as const;
+    const [port, securePort] = ports;
     const folder = await mkdtemp(join(tmpdir(), "twins-nginx-"));
+    const certificate = await makeCertificate(folder);
     const site = await deployed("nginx.conf", servers, {
-      "listen 80;": `listen 127.0.0.1:${port};`,
+      "\n    listen 80;": `
+        listen 127.0.0.1:${port};
+        ${(await secureListen()).replace("443", `127.0.0.1:${securePort}`)}
+        ssl_certificate ${certificate.cert};
+        ssl_certificate_key ${certificate.key};`,
       "access_log /var/log/nginx/access.log twins;": "",
     });
     const main = `
@@ -89,7 +117,7 @@ const nginx: ProxyProgram = {
         ${site}
       }`;
     await writeFile(join(folder, "nginx.conf"), main);
-    return run(folder, port, "nginx", ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "stderr"]);
+    return run(folder, ports, "nginx", ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "stderr"]);
   },
 };
 
@@ -98,11 +126,15 @@ const caddy: ProxyProgram = {
   skip: skipWithout("caddy", "version"),
   connectionAfterPost: "close",
   async start(servers) {
-    const port = await freePort();
+    const ports = [await freePort(), await freePort()] as const;
+    const [port, securePort] = ports;
     const folder = await mkdtemp(join(tmpdir(), "twins-caddy-"));
-    const site = await deployed("Caddyfile", servers, { "twins.example.com": `http://127.0.0.1:${port}` });
-    await writeFile(join(folder, "Caddyfile"), `{\n\tadmin off\n}\n${site}`);
-    return run(folder, port, "caddy", [
+    const site = await deployed("Caddyfile", servers, {
+      "twins.example.com {": `http://127.0.0.1:${port}, https://localhost:${securePort} {\n\ttls internal`,
+    });
+    const ofThisMachine = "admin off\n\tskip_install_trust\n\tauto_https disable_redirects";
+    await writeFile(join(folder, "Caddyfile"), `{\n\t${ofThisMachine}\n}\n${site}`);
+    return run(folder, ports, "caddy", [
       "run",
       "--adapter",
       "caddyfile",

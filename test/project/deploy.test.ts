@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { parse, parseAllDocuments } from "yaml";
+import packageInfo from "../../package.json" with { type: "json" };
 import { settings } from "../../server/settings.ts";
 import { freePort, untilListening } from "../support/ports.ts";
 
@@ -22,6 +23,19 @@ function read(name: string): Promise<string> {
 
 const skipWithoutNginx = spawnSync("nginx", ["-v"]).error !== undefined && "needs nginx";
 
+const root = fileURLToPath(new URL("../..", import.meta.url));
+/** What the server consists of. */
+const { metafile } = await build({
+  entryPoints: [join(root, "server.ts")],
+  absWorkingDir: root,
+  bundle: true,
+  write: false,
+  metafile: true,
+  outdir: "dist",
+  format: "esm",
+  platform: "node",
+  packages: "external",
+});
 const dockerfile = await read("Dockerfile");
 const compose = parse(await read("compose.yaml"), { merge: true });
 const [deployment] = parseAllDocuments(await read("kubernetes.yaml")).map((document) => document.toJS());
@@ -35,18 +49,7 @@ describe("the files of deploy/", () => {
     await promisify(execFile)("promtool", ["test", "rules", pathOf("alerts.test.yaml")]);
   });
 
-  test("the image contains everything that the server imports", async () => {
-    const { metafile } = await build({
-      entryPoints: [fileURLToPath(new URL("../../server.ts", import.meta.url))],
-      absWorkingDir: fileURLToPath(new URL("../..", import.meta.url)),
-      bundle: true,
-      write: false,
-      metafile: true,
-      outdir: "dist",
-      format: "esm",
-      platform: "node",
-      packages: "external",
-    });
+  test("the image contains everything that the server imports", () => {
     const sources = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names = ""]) =>
       names.split(" "),
     );
@@ -55,6 +58,24 @@ describe("the files of deploy/", () => {
       Object.keys(metafile.inputs).filter((path) => !copied.test(path)),
       [],
     );
+  });
+
+  test("the image contains each optional package that the server can load, in the version that is tested", () => {
+    const script = /optional=\$\(node -p "(.+)"\)/.exec(dockerfile)?.[1] ?? "";
+    const installed = spawnSync(process.execPath, ["-p", script], { cwd: root, encoding: "utf8" }).stdout;
+    const external = Object.values(metafile.inputs).flatMap(({ imports }) => imports);
+    const loaded = Object.keys(packageInfo.peerDependenciesMeta).filter((name) =>
+      external.some(({ path }) => path === name || path.startsWith(`${name}/`)),
+    );
+    const versions: Readonly<Record<string, string>> = packageInfo.devDependencies;
+    assert.deepEqual(
+      installed.trim().split(" ").sort(),
+      loaded
+        .filter((name) => name !== "libsql") // for Node before 22.13, which the image does not have
+        .map((name) => `${name}@${versions[name]}`)
+        .sort(),
+    );
+    assert.ok(Number(/^ARG NODE_IMAGE=node:(\d+)/m.exec(dockerfile)?.[1]) >= 24);
   });
 
   test("servers, and the proxy of Compose, get longer to stop than SHUTDOWN_GRACE_MS gives running replies", () => {
