@@ -117,7 +117,7 @@ export class Keys {
       readonly scope?: "read_only" | "full_access";
       /** 1 to 3650; null, the default: never. */
       readonly expiresInDays?: number | null;
-      /** A limit of its own, which the JWT must allow. Default: that of its scope. */
+      /** A limit of its own; one above its scope's must be allowed by the JWT. Default: that of its scope. */
       readonly requestsPerHour?: number | null;
     },
     options: KeyOptions = {},

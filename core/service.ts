@@ -133,7 +133,12 @@ function createContext(
     limiter,
     log,
     clock,
-    newKeys: { random, maxDays: options.keyMaxDays, maxRequestsPerHour: options.maxRequestsPerHour },
+    newKeys: {
+      random,
+      maxDays: options.keyMaxDays,
+      maxRequestsPerHour: options.maxRequestsPerHour,
+      requestsPerHour: options.requestsPerHour,
+    },
     memory: new MemoryBudget((owner) => replies.weigh(owner)),
     sha256,
     newId,

@@ -38,7 +38,8 @@ export const apiKeyRoutes = [
       const { store, clock, newId, api, newKeys } = context;
       const { owner } = caller;
       const requestsPerHour = body.requestsPerHour ?? null;
-      requireLimit(requestsPerHour, newKeys.maxRequestsPerHour, caller.grantsPerHour);
+      const granted = Math.max(newKeys.requestsPerHour[body.scope], caller.grantsPerHour ?? 0);
+      requireLimit(requestsPerHour, newKeys.maxRequestsPerHour, granted);
       const days = body.expiresInDays ?? newKeys.maxDays;
       if (days && newKeys.maxDays && days > newKeys.maxDays) {
         const message = `must be a whole number from 1 to ${newKeys.maxDays}, or absent`;
@@ -104,8 +105,8 @@ export const apiKeyRoutes = [
   }),
 ];
 
-/** Refuses a limit of a key's own that is greater than the server, or the JWT, allows. */
-function requireLimit(limit: number | null, most: number, granted = 0): void {
+/** Refuses a limit of a key's own that is greater than the server allows, or its scope's without a JWT that allows it. */
+function requireLimit(limit: number | null, most: number, granted: number): void {
   if (limit === null) return;
   if (limit > most) {
     const message = `must be a whole number from 1 to ${most}, or absent`;

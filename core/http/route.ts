@@ -45,6 +45,8 @@ export interface HandlerContext {
     readonly maxDays: number | undefined;
     /** The greatest limit of its own that a key may have, in requests an hour. */
     readonly maxRequestsPerHour: number;
+    /** The limits of keys without one of their own, by their scopes. */
+    readonly requestsPerHour: Readonly<Record<Scope, number>>;
   };
   /** What requests and replies hold in memory. */
   readonly memory: MemoryBudget;

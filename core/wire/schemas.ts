@@ -411,8 +411,8 @@ export const createApiKeySchema = {
       minimum: 1,
       maximum: 1_000_000,
       description:
-        "The size of its bucket, at most the server's MAX_PER_HOUR and the JWT's claim requests_per_hour. Null: that of its " +
-        "scope.",
+        "The size of its bucket, at most the server's MAX_PER_HOUR; above that of its scope, at most the JWT's claim " +
+        "requests_per_hour. Null: that of its scope.",
     },
   },
   required: ["name"],

@@ -72,14 +72,24 @@ for (const transport of transports) {
       await assertRefusedField(await ask(21), "requestsPerHour");
     });
 
-    test("is made only with a JWT whose claim allows it, and up to what the server allows", async () => {
+    test("is made with any JWT up to its scope's, and above it only with a claim that allows it", async () => {
       await using fixture = await openFixture(transport, { maxRequestsPerHour: 5_000 });
-      for (const [claim, requestsPerHour] of [
-        [undefined, 1],
-        [undefined, 500],
-        [999, 1_000],
+      for (const [claim, scope, requestsPerHour] of [
+        [undefined, "read_only", 1],
+        [undefined, "read_only", 200],
+        [undefined, "full_access", 500],
+        [3, "full_access", 500],
+        [1_000, "full_access", 1_000],
       ] as const) {
-        const refused = await create(fixture, await tokenWith(fixture, claim), { requestsPerHour });
+        const made = await create(fixture, await tokenWith(fixture, claim), { scope, requestsPerHour });
+        assert.equal(made.status, 201, `${claim} ${scope} ${requestsPerHour}`);
+      }
+      for (const [claim, scope, requestsPerHour] of [
+        [undefined, undefined, 201],
+        [undefined, "full_access", 501],
+        [999, "full_access", 1_000],
+      ] as const) {
+        const refused = await create(fixture, await tokenWith(fixture, claim), { scope, requestsPerHour });
         const error = await errorOf(refused.clone());
         await assertErrorAnswer(refused, 403, "insufficient_scope");
         assert.match(error.message, /requests_per_hour/);
@@ -119,7 +129,7 @@ test("a host's verifyToken says what its users may give keys, or names the owner
 test("a claim that is no whole number from 1 on allows nothing", async () => {
   await using fixture = await openFixture(inProcess);
   for (const claim of [0, -5, 0.5, Number.MAX_VALUE]) {
-    const refused = await create(fixture, await tokenWith(fixture, claim), { requestsPerHour: 1 });
+    const refused = await create(fixture, await tokenWith(fixture, claim), { requestsPerHour: 201 });
     assert.equal(refused.status, 403, String(claim));
   }
 });

@@ -401,7 +401,7 @@ validate12.errors = vErrors;
 return errors === 0;
 }
 
-const schema14 = {"type":"object","properties":{"name":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":100,"description":"What tells it from your other keys."},"scope":{"type":"string","enum":["read_only","full_access"],"default":"read_only","description":"What the key may do."},"expiresInDays":{"type":["integer","null"],"minimum":1,"maximum":3650,"description":"Null: never expires."},"requestsPerHour":{"type":["integer","null"],"minimum":1,"maximum":1000000,"description":"The size of its bucket, at most the server's MAX_PER_HOUR and the JWT's claim requests_per_hour. Null: that of its scope."}},"required":["name"]};
+const schema14 = {"type":"object","properties":{"name":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":100,"description":"What tells it from your other keys."},"scope":{"type":"string","enum":["read_only","full_access"],"default":"read_only","description":"What the key may do."},"expiresInDays":{"type":["integer","null"],"minimum":1,"maximum":3650,"description":"Null: never expires."},"requestsPerHour":{"type":["integer","null"],"minimum":1,"maximum":1000000,"description":"The size of its bucket, at most the server's MAX_PER_HOUR; above that of its scope, at most the JWT's claim requests_per_hour. Null: that of its scope."}},"required":["name"]};
 
 function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
