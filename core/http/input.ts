@@ -5,11 +5,11 @@
  */
 
 import { isJsonObject } from "../base/json.ts";
+import { validators } from "../wire/built/validators.ts";
 import { ApiError, type FieldError, validationError } from "../wire/errors.ts";
 import { accepted, fieldErrors } from "../wire/field-errors.ts";
 import { type HeaderFields, headerNames, type IncomingRequest } from "../wire/request.ts";
 import type { InputSchema, ValueSchema } from "../wire/schemas.ts";
-import { validators } from "../wire/built/validators.ts";
 import { type BodyOptions, maxBodyBytes, readBytes, requireShort } from "./body.ts";
 import { requireIdempotencyKey } from "./idempotency.ts";
 import type { Call, Route } from "./route.ts";

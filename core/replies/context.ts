@@ -8,13 +8,13 @@ import type { Clock, InFlight } from "../base/clock.ts";
 import type { NewId, Sha256 } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Observer } from "../base/observe.ts";
-import type { ConversationCache } from "./conversation-cache.ts";
-import type { ConversationChanges } from "./conversation-changes.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { HistoryMessage, TwinEngine } from "../twins/engine.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
 import { ApiError } from "../wire/errors.ts";
+import type { ConversationCache } from "./conversation-cache.ts";
+import type { ConversationChanges } from "./conversation-changes.ts";
 import type { ReplyFeed } from "./feed.ts";
 
 /** What replies need. */

@@ -7,14 +7,14 @@
 
 import { InFlight, within } from "../base/clock.ts";
 import type { Weight } from "../base/memory-budget.ts";
-import { ConversationCache, type KnownConversation } from "./conversation-cache.ts";
-import { ConversationChanges } from "./conversation-changes.ts";
 import type { ConversationRecord, MessageRecord } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
 import { shuttingDown } from "../wire/errors.ts";
 import type { ClientSignal } from "../wire/request.ts";
 import type { EventStream } from "../wire/sse.ts";
 import { type ReplyContext, RunningCounts, textBytes } from "./context.ts";
+import { ConversationCache, type KnownConversation } from "./conversation-cache.ts";
+import { ConversationChanges } from "./conversation-changes.ts";
 import { type ConversationFollow, ConversationStreams } from "./conversation-stream.ts";
 import { cancelled } from "./draft.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
@@ -25,8 +25,8 @@ import { StoredReplies } from "./stored-reply.ts";
 import { Sweeper } from "./sweeper.ts";
 import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored.ts";
 
-export type { KnownConversation } from "./conversation-cache.ts";
 export type { RunningLimit } from "./context.ts";
+export type { KnownConversation } from "./conversation-cache.ts";
 export type { ReplyFeed } from "./feed.ts";
 export type { Send, Sent } from "./send.ts";
 

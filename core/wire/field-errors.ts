@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Validator } from "./built/validators.ts";
 import type { FieldError } from "./errors.ts";
 import {
   asciiPattern,
@@ -14,7 +15,6 @@ import {
   type ValueSchema,
   type ValueType,
 } from "./schemas.ts";
-import type { Validator } from "./built/validators.ts";
 
 /** The invalid fields of an input, each once. `errors`: what its validator found. */
 export function fieldErrors(schema: InputSchema, errors: Validator["errors"]): FieldError[] {

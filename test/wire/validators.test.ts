@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { routes } from "../../core/api/routes.ts";
+import { validators } from "../../core/wire/built/validators.ts";
 import { fieldErrors } from "../../core/wire/field-errors.ts";
 import { createConversationSchema } from "../../core/wire/schemas.ts";
-import { validators } from "../../core/wire/built/validators.ts";
 import { generateValidators } from "../../tools/build-validators.ts";
 import { settle } from "../support/clock.ts";
 
