@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createOpenApi, inOpenApi32 } from "./api/document/mod.ts";
+import { createOpenApi } from "./api/document/mod.ts";
 import { type OperationId, pageRoutes, routes } from "./api/routes.ts";
 import { KeyLookup } from "./auth/key-lookup.ts";
 import { createIds, type Sha256 } from "./base/ids.ts";
@@ -12,7 +12,7 @@ import { MemoryBudget } from "./base/memory-budget.ts";
 import { createAuthentication } from "./http/admission.ts";
 import { Dispatcher } from "./http/dispatch.ts";
 import { unavailable } from "./http/envelope.ts";
-import type { HandlerContext, OpenApiVersion, PathParams, Route } from "./http/route.ts";
+import type { HandlerContext, PathParams, Route } from "./http/route.ts";
 import { Replies } from "./replies/replies.ts";
 import {
   type CompleteOptions,
@@ -159,21 +159,20 @@ function startOnce(start: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** The OpenAPI document as JSON, in each version created when it is first read: few services are asked for it. */
+/** The OpenAPI document as JSON, created when it is first read: few services are asked for it. */
 function lazyOpenApi(
   offered: readonly Route[],
   basePath: string,
   sha256: Sha256,
 ): HandlerContext["api"]["describe"] {
   const versioned = offered.filter(({ path }) => path.startsWith("/api/v1/"));
-  const made: Partial<Record<OpenApiVersion, ReturnType<HandlerContext["api"]["describe"]>>> = {};
-  return (version) => {
-    made[version] ??= answer(createOpenApi(versioned, basePath), version);
-    return made[version];
+  let made: ReturnType<HandlerContext["api"]["describe"]> | undefined;
+  return () => {
+    made ??= answer(JSON.stringify(createOpenApi(versioned, basePath)));
+    return made;
   };
 
-  function answer(described: Record<string, unknown>, version: OpenApiVersion) {
-    const document = version === "3.2.0" ? inOpenApi32(described) : JSON.stringify(described);
+  function answer(document: string) {
     return { document, headers: { ETag: `"${sha256(document).slice(0, 16)}"` } };
   }
 }

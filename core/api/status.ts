@@ -5,7 +5,7 @@
  */
 
 import { unavailable } from "../http/envelope.ts";
-import { type OpenApiVersion, type Route, route } from "../http/route.ts";
+import { route } from "../http/route.ts";
 import { remainingTokens } from "../limits/token-bucket.ts";
 import { dayMs, dayOf } from "../store/records.ts";
 import { shuttingDown, validationError } from "../wire/errors.ts";
@@ -74,15 +74,13 @@ export const statusRoutes = [
     method: "GET",
     path: "/api/v1/openapi.json",
     summary: "Read this API's OpenAPI 3.1 document",
-    ...documentIn("3.1.0"),
-  }),
-
-  route({
-    operationId: "getOpenApi32",
-    method: "GET",
-    path: "/api/v1/openapi-3.2.json",
-    summary: "Read it in OpenAPI 3.2, which describes each event of a stream",
-    ...documentIn("3.2.0"),
+    credential: "none",
+    headers: { known: "If-None-Match" },
+    success: { status: 200, description: "The document.", etag: true, document: true },
+    async handle({ headers: { known } }, { api }) {
+      const { document, headers } = api.describe();
+      return known?.includes(headers.ETag) ? { status: 304, headers } : { document, headers };
+    },
   }),
 
   route({
@@ -115,16 +113,3 @@ export const statusRoutes = [
     },
   }),
 ];
-
-/** What the routes of the OpenAPI document have in common. */
-function documentIn(version: OpenApiVersion) {
-  return {
-    credential: "none",
-    headers: { known: "If-None-Match" },
-    success: { status: 200, description: "The document.", etag: true, document: version },
-    async handle({ headers: { known } }, { api }) {
-      const { document, headers } = api.describe(version);
-      return known?.includes(headers.ETag) ? { status: 304, headers } : { document, headers };
-    },
-  } as const satisfies Partial<Route>;
-}

@@ -56,7 +56,7 @@ export interface HandlerContext {
     /** The path of this version of the API: base path and `/api/v1`. */
     readonly root: string;
     /** The OpenAPI document in a version of OpenAPI, as JSON. */
-    describe(version: OpenApiVersion): {
+    describe(): {
       readonly document: string;
       readonly headers: { readonly ETag: string };
     };
@@ -143,9 +143,6 @@ export interface Result {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The versions of OpenAPI in which the API is described. */
-export type OpenApiVersion = "3.1.0" | "3.2.0";
-
 /** What an endpoint asks for: an API key, a JWT, or nothing. */
 export type Credential = "api_key" | "token" | "none";
 
@@ -164,7 +161,7 @@ export interface Success {
   /** Whether it is an event stream: a reply's, or a conversation's. Such a route does not answer HEAD. */
   readonly events?: true | "conversation";
   /** The version of OpenAPI, if it is the API's description. */
-  readonly document?: OpenApiVersion;
+  readonly document?: true;
   /** Whether it is lines of JSON, each of which `schema` describes. Such a route does not answer HEAD. */
   readonly lines?: true;
 }

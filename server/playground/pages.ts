@@ -36,7 +36,6 @@ function kept(page: ServedPage): ServedPage {
 function frontPage({ basePath }: Settings): ServedPage {
   const { name, version, description } = packageInfo;
   const openApi = `${basePath}/api/v1/openapi.json`;
-  const openApi32 = `${basePath}/api/v1/openapi-3.2.json`;
   return {
     content: `<!doctype html>
 <html lang="en">
@@ -49,7 +48,7 @@ function frontPage({ basePath }: Settings): ServedPage {
 <body>
 <h1>${name} ${version}</h1>
 <p>${description}</p>
-<p>The API, as an OpenAPI document: <a href="${openApi}">OpenAPI 3.1</a>, <a href="${openApi32}">OpenAPI 3.2</a></p>
+<p>The API, as an OpenAPI document: <a href="${openApi}">OpenAPI 3.1</a></p>
 <p>The playground is off here: its operator turns it on with PLAYGROUND=on.</p>
 </body>
 </html>

@@ -39,7 +39,6 @@ const table = [
   ["get", "/api/v1/usage", "key", 200],
   ["get", "/api/v1/usage/history", "key", 200],
   ["get", "/api/v1/openapi.json", "none", 200],
-  ["get", "/api/v1/openapi-3.2.json", "none", 200],
 ] as const;
 
 const securityOf = {
@@ -297,34 +296,6 @@ describe("the OpenAPI document", () => {
     for (const name of ["messageId", "userMessageId"]) {
       assert.ok(!isEvent({ type: "progress", progress: { ...accepted, [name]: 1 } }), name);
     }
-  });
-
-  test("in OpenAPI 3.2 it is the same, with a schema of what each stream repeats", async () => {
-    await using fixture = await openFixture(inProcess);
-    const newer = await (await fixture.send("/api/v1/openapi-3.2.json")).json();
-    assert.equal(newer.openapi, "3.2.0");
-    const media = { "text/event-stream": 0, "application/x-ndjson": 0 };
-    const older = JSON.parse(JSON.stringify(newer), (name, value) => {
-      if (name !== "text/event-stream" && name !== "application/x-ndjson") return value;
-      media[name]++;
-      const { itemSchema, examples, ...more } = value;
-      assert.deepEqual(more, {});
-      const sent = Object.entries<{ serializedValue: string }>(examples);
-      if (name === "application/x-ndjson") {
-        const [[, { serializedValue }]] = sent as [[string, { serializedValue: string }]];
-        return { schema: itemSchema, example: JSON.parse(serializedValue) };
-      }
-      const { data, ...fields } = itemSchema.properties;
-      assert.deepEqual([itemSchema.required, fields], [["data"], { id: { type: "string" } }]);
-      assert.deepEqual([data.type, data.contentMediaType], ["string", "application/json"]);
-      const values = sent.map(([type, { serializedValue }]) => {
-        const [, json = ""] = /^data: (.+)\n\n$/.exec(serializedValue) ?? [];
-        return [type, { value: JSON.parse(json) }];
-      });
-      return { schema: data.contentSchema, examples: Object.fromEntries(values) };
-    });
-    assert.deepEqual({ ...older, openapi: document.openapi }, document);
-    assert.deepEqual(media, { "text/event-stream": 3, "application/x-ndjson": 1 });
   });
 
   test("no error code is missing", () => {

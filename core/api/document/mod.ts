@@ -176,6 +176,9 @@ const tags: Readonly<Record<string, string>> = {
   service: "The service itself.",
 };
 
+/** Not 3.2, of which generators of clients do not read what a stream repeats (`itemSchema`). */
+const openApiVersion = "3.1.0";
+
 /** Describes the routes of the API, under a base path. */
 export function createOpenApi(routes: readonly Route[], basePath: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
@@ -189,7 +192,7 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
     ConversationEvent: conversationEventSchema,
   };
   return {
-    openapi: "3.1.0",
+    openapi: openApiVersion,
     info: {
       title: "Conversational AI twins",
       version: "1",
@@ -202,33 +205,6 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
     paths,
     components: { schemas, headers: responseHeaders, securitySchemes },
   };
-}
-
-/**
- * The same description in OpenAPI 3.2, as JSON. It says what a stream repeats, and shows it as it is sent, where 3.1 has
- * the JSON inside alone.
- */
-export function inOpenApi32(described: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify({ ...described, openapi: "3.2.0" }, (name, value) => {
-    if (name === "text/event-stream") return eventsOf(value);
-    return name === "application/x-ndjson" ? linesOf(value) : value;
-  });
-}
-
-function eventsOf({ schema, examples }: ReturnType<typeof eventMedia>): unknown {
-  const data = { type: "string", contentMediaType: "application/json", contentSchema: schema };
-  const sent = Object.entries(examples).map(([type, { value }]) => [
-    type,
-    { serializedValue: `data: ${JSON.stringify(value)}\n\n` },
-  ]);
-  return {
-    itemSchema: { type: "object", properties: { id: { type: "string" }, data }, required: ["data"] },
-    examples: Object.fromEntries(sent),
-  };
-}
-
-function linesOf({ schema, example }: ReturnType<typeof media>): unknown {
-  return { itemSchema: schema, examples: { line: { serializedValue: `${JSON.stringify(example)}\n` } } };
 }
 
 /** The group of operations that documentation and generated clients show a route in. */
@@ -337,7 +313,7 @@ function contentOf({ schema, list, events, lines, document }: Success): ContentB
   if (events) return { "text/event-stream": eventMedia(events) };
   if (document) {
     const example = {
-      openapi: document,
+      openapi: openApiVersion,
       info: { title: "Conversational AI twins", version: "1" },
       paths: {},
     };
