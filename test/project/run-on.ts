@@ -2,7 +2,9 @@
  * Runs the suite on this Node, or on another runtime, which is fetched from npm if necessary:
  * `node --import tsx test/project/run-on.ts <node|node26|deno|bun>`, and optionally the test files to run.
  *
- * Prints which files are left out and why, then the runtime's own report. The exit code is the runtime's.
+ * Another runtime runs what touches one: sockets, stores, files, the client, the package, knowledge. With `FULL=1` it also
+ * runs what computes on injected time. Prints which files are left out and why, then the runtime's own report. The exit
+ * code is the runtime's.
  */
 
 import { spawnSync } from "node:child_process";
@@ -29,6 +31,28 @@ const onlyNode = "tests only adapters/servers/node/mod.ts";
 const ownNode = "tells nothing about the runtime that the run on Node does not";
 const otherNode = "takes long, and tells little that the run on the machine's own Node does not";
 
+/** Folders whose tests compute on injected time: requests in this process, replies on a test's clock. */
+const computing = [
+  "api",
+  "base",
+  "bench",
+  "mcp-clients",
+  "openai-clients",
+  "otel",
+  "replies",
+  "simulation",
+  "suites",
+  "web",
+  "wire",
+];
+
+/** What other runtimes than this machine's Node leave out, unless `FULL=1` asks for all. */
+const leftToFull = Object.fromEntries(
+  process.env.FULL === "1"
+    ? []
+    : computing.map((folder) => [folder, "computes on injected time; FULL=1 runs it here, too"]),
+);
+
 /** The tests of PostgreSQL, but not those of its plans. */
 const leavePostgresOut = (reason: string) => ({
   "postgres/connections.test.ts": reason,
@@ -39,6 +63,7 @@ const leavePostgresOut = (reason: string) => ({
 
 /** What Deno and Bun leave out. */
 const leftToNode = {
+  ...leftToFull,
   "http/bodies.test.ts": ownFraming,
   "http/framing.test.ts": ownFraming,
   "http/fuzz.test.ts": ownFraming,
@@ -72,13 +97,12 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     command: [...fetched("node@26.10.0"), "node", "--test", "--test-concurrency=3"],
     prepare: joinFolders,
     leftOut: {
-      bench: otherNode,
+      ...leftToFull,
       browser: otherNode,
       clients: otherNode,
       "client/size.test.ts": otherNode,
       knowledge: otherNode,
       "project/pages.test.ts": otherNode,
-      simulation: otherNode,
       "sql/copy.test.ts": otherNode,
       "project/doc-examples.test.ts": otherNode,
       "project/examples.test.ts": otherNode,
