@@ -1,6 +1,6 @@
 /**
- * Conversational AI twins over HTTP, as pure `Request → Response` functions on web standards. This is the library with
- * the engine `knowledge`, which answers from a twin's own text; `twin-service/core` is the same without it.
+ * Conversational AI twins over HTTP, as pure `Request → Response` functions on web standards. The engine `knowledge`, which
+ * answers from a twin's own text, is loaded at its first reply.
  *
  * @example
  * ```ts
@@ -16,8 +16,7 @@
 
 import { createService as createCoreService, type Service } from "./core/service.ts";
 import type { ServiceOptions } from "./core/service-options.ts";
-import { createEchoEngine } from "./core/twins/engine.ts";
-import { createKnowledgeEngine } from "./knowledge/mod.ts";
+import { createEchoEngine, type TwinEngine } from "./core/twins/engine.ts";
 
 export * from "./core/mod.ts";
 
@@ -29,6 +28,17 @@ export * from "./core/mod.ts";
  * @throws {TypeError} for an invalid option; the message says what is accepted.
  */
 export function createService(options: ServiceOptions): Service {
-  const engines = options?.engines ?? { echo: createEchoEngine(), knowledge: createKnowledgeEngine() };
+  const engines = options?.engines ?? { echo: createEchoEngine(), knowledge: loadedKnowledge() };
   return createCoreService({ ...options, engines });
+}
+
+function loadedKnowledge(): TwinEngine {
+  let engine: Promise<TwinEngine> | undefined;
+  return {
+    continues: "exact",
+    async reply(turn, output) {
+      engine ??= import("./knowledge/mod.ts").then(({ createKnowledgeEngine }) => createKnowledgeEngine());
+      return (await engine).reply(turn, output);
+    },
+  };
 }

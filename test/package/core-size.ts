@@ -23,9 +23,9 @@ export async function measure(entry: string, external: string[] = []) {
   return { minified: contents.length, size: gzipSync(contents).length, files: Object.keys(metafile.inputs) };
 }
 
-/** The core's size, with the packages that it imports, without `jose`. */
+/** The size of the package's entry, with the packages that it imports, without `jose` and what it loads at a first reply. */
 export async function measureCore(): Promise<number> {
-  return (await measure("core/mod.ts", ["jose"])).size;
+  return (await measure("mod.ts", ["jose", "./knowledge/mod.ts"])).size;
 }
 
 /** The size of the engine that asks models, minified, without what it loads once a twin has texts to search, or tools. */
