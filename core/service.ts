@@ -172,8 +172,10 @@ function lazyOpenApi(
     return made;
   };
 
-  function answer(document: string) {
-    return { document, headers: { ETag: `"${sha256(document).slice(0, 16)}"` } };
+  function answer(content: string) {
+    // Clients may keep it, and ask each time whether it has changed: another version may run by then.
+    const headers = { ETag: `"${sha256(content).slice(0, 16)}"`, "Cache-Control": "no-cache" };
+    return { content, headers };
   }
 }
 

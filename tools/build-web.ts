@@ -71,7 +71,8 @@ export async function buildWidget(): Promise<string> {
   const digest = createHash("sha256").update(content).digest("hex").slice(0, 16);
   const headersFor = (cacheControl: string) => {
     const type = { "Content-Type": "text/javascript; charset=utf-8", "Cache-Control": cacheControl };
-    return JSON.stringify({ ...type, ETag: `"${digest}"` });
+    // Pages of others load it, also those that take nothing else from other origins.
+    return JSON.stringify({ ...type, "Cross-Origin-Resource-Policy": "cross-origin", ETag: `"${digest}"` });
   };
   return `${madeOf("widget")}
 const content = ${JSON.stringify(content)};

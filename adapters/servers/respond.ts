@@ -7,7 +7,7 @@
 import { maxBodyBytes } from "../../core/http/body.ts";
 import type { Service } from "../../core/service.ts";
 import { ApiError } from "../../core/wire/errors.ts";
-import { toResponse } from "../../core/wire/request.ts";
+import { isEventStream, toResponse } from "../../core/wire/request.ts";
 import { type EventPiece, type EventStream, sharedTimer } from "../../core/wire/sse.ts";
 import {
   bodyFieldsError,
@@ -40,7 +40,7 @@ export async function respond(
   const leavesBody = drainsBodies && request.body && (!request.bodyUsed || answer.status === 413);
   if (leavesBody || isClosing()) answer.headers.Connection = "close";
   // It is answered once nothing more of the body is to come.
-  if (answer.body !== null && typeof answer.body !== "string") {
+  if (isEventStream(answer.body)) {
     const body = new WatchedStream(answer.body, () => answered(request));
     return toResponse({ status: answer.status, headers: answer.headers, body }, sharedTimer);
   }

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { type Route, route } from "../http/route.ts";
+import { type Route, route, type StaticText } from "../http/route.ts";
+import { answerStatic } from "../http/static-text.ts";
 import { ApiError } from "../wire/errors.ts";
 import type { RequestHeaders } from "../wire/request.ts";
 import { apiKeyRoutes } from "./api-keys.ts";
@@ -36,10 +37,8 @@ export type OperationId = (typeof routes)[number]["operationId"];
 // Nothing but a route's own declaration may depend on which route it is.
 routes satisfies readonly Route[];
 
-/** A page, or what a page loads: a text, and the header fields that say what it is and what it may do. */
-export interface ServedPage {
-  readonly content: string;
-  readonly headers: Readonly<Record<string, string>>;
+/** A page, or what a page loads. */
+export interface ServedPage extends StaticText {
   /** What clients get as JSON whose `Accept` does not name HTML. Absent: the same. */
   readonly data?: object;
 }
@@ -56,17 +55,13 @@ export function pageRoutes(pages: Readonly<Record<string, PageSource>>): Route[]
       path,
       summary: "Show a page",
       credential: "none",
-      headers: { accept: "Accept", known: "If-None-Match" },
       success: { status: 200, description: "The page." },
-      async handle({ request, headers: { accept, known } }) {
-        const page = typeof source === "function" ? source(request.headers) : source;
+      async handle({ request: { headers } }) {
+        const page = typeof source === "function" ? source(headers) : source;
         if (!page) throw new ApiError("not_found", "There is nothing at this path.");
-        const { content, headers, data } = page;
-        if (headers.ETag !== undefined && known?.includes(headers.ETag)) return { status: 304, headers };
-        if (data === undefined) return { document: content, headers };
-        const vary = { Vary: "Accept" };
-        if (accept?.includes("text/html")) return { document: content, headers: { ...headers, ...vary } };
-        return { data, headers: { ...vary, "Cache-Control": "no-cache" } };
+        if (page.data === undefined) return answerStatic(page, headers);
+        if (headers.get("Accept")?.includes("text/html")) return answerStatic(page, headers, ["Accept"]);
+        return { data: page.data, headers: { Vary: "Accept", "Cache-Control": "no-cache" } };
       },
     }),
   );

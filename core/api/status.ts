@@ -6,6 +6,7 @@
 
 import { unavailable } from "../http/envelope.ts";
 import { route } from "../http/route.ts";
+import { answerStatic } from "../http/static-text.ts";
 import { remainingTokens } from "../limits/token-bucket.ts";
 import { dayMs, dayOf } from "../store/records.ts";
 import { shuttingDown, validationError } from "../wire/errors.ts";
@@ -75,12 +76,8 @@ export const statusRoutes = [
     path: "/api/v1/openapi.json",
     summary: "Read this API's OpenAPI 3.1 document",
     credential: "none",
-    headers: { known: "If-None-Match" },
     success: { status: 200, description: "The document.", etag: true, document: true },
-    async handle({ headers: { known } }, { api }) {
-      const { document, headers } = api.describe();
-      return known?.includes(headers.ETag) ? { status: 304, headers } : { document, headers };
-    },
+    handle: ({ request }, { api }) => answerStatic(api.describe(), request.headers),
   }),
 
   route({

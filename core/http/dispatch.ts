@@ -197,7 +197,7 @@ export class Dispatcher {
   #bound({ status, headers, body }: AnswerInPieces, { request, route, requestId, caller }: Exchange): Answer {
     const { context, log } = this.#options;
     const { clock, memory } = context;
-    if (body === null) return { status, headers, body };
+    if (body === null || body instanceof Uint8Array) return { status, headers, body };
     const isStream = "next" in body;
     const bytes = isStream ? 0 : 2 * body.length;
     const isShort = !isStream && body.length <= shortAnswer;
@@ -234,7 +234,10 @@ export class Dispatcher {
     const { method } = request;
     const durationMs = context.clock.now() - startedAt;
     if (corsOrigins.length > 0) Object.assign(headers, corsHeaders(fields, corsOrigins));
+    const vary = headers.Vary;
     Object.assign(headers, answer.headers);
+    if (vary !== undefined && answer.headers.Vary !== undefined)
+      headers.Vary = `${vary}, ${answer.headers.Vary}`;
     log("info", "request", {
       requestId,
       method,
@@ -249,8 +252,9 @@ export class Dispatcher {
     if (route?.audit && caller) this.#audit(exchange, route.audit, status);
     if (status === 429) observe.rateLimited?.({ scope: caller?.scope });
     observe.requestEnded?.({ requestId, method, route: route?.path, status, durationMs });
-    if (method !== "HEAD" || typeof body !== "string") return { status, headers, body };
-    headers["Content-Length"] = String(utf8ToBytes(body).length);
+    const isWhole = typeof body === "string" || body instanceof Uint8Array;
+    if (method !== "HEAD" || !isWhole) return { status, headers, body };
+    headers["Content-Length"] = String((typeof body === "string" ? utf8ToBytes(body) : body).length);
     return { status, headers, body: null };
   }
 

@@ -30,7 +30,7 @@ const streamHeaders = {
 
 /** An answer whose text is still in pieces. */
 export interface AnswerInPieces extends Pick<Answer, "status" | "headers"> {
-  readonly body: TextInPieces | EventStream | null;
+  readonly body: TextInPieces | Uint8Array<ArrayBuffer> | EventStream | null;
 }
 
 /** A text, and how long it is, or about so. */
@@ -52,7 +52,13 @@ export function toAnswer(success: Success, result: Result): AnswerInPieces {
   }
   if (status === 204 || status === 202 || status === 304)
     return { status, headers: { ...result.headers }, body: null };
-  const body = result.document === undefined ? envelope(result) : inOnePiece(result.document);
+  const { document } = result;
+  const body =
+    document === undefined
+      ? envelope(result)
+      : typeof document === "string"
+        ? inOnePiece(document)
+        : document;
   return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };
 }
 

@@ -55,11 +55,8 @@ export interface HandlerContext {
   readonly api: {
     /** The path of this version of the API: base path and `/api/v1`. */
     readonly root: string;
-    /** The OpenAPI document in a version of OpenAPI, as JSON. */
-    describe(): {
-      readonly document: string;
-      readonly headers: { readonly ETag: string };
-    };
+    /** The OpenAPI document, as JSON. */
+    describe(): StaticText;
   };
   readonly health: {
     /** Resolves once the store has been found usable. Rejects with `unavailable`. */
@@ -138,9 +135,15 @@ export interface Result {
   readonly events?: EventStream | string;
   /** Lines of JSON instead of a payload. */
   readonly lines?: TextStream;
-  /** A whole JSON document instead of a payload. */
-  readonly document?: string;
+  /** A whole document instead of a payload. */
+  readonly document?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A text, and the header fields that say what it is and what it may do. */
+export interface StaticText {
+  readonly content: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** What an endpoint asks for: an API key, a JWT, or nothing. */

@@ -90,8 +90,13 @@ export interface Answer {
   readonly status: number;
   /** Belongs to this answer alone: an adapter may add to it. */
   readonly headers: Record<string, string>;
-  /** An event stream that was complete from the start may be text. */
-  readonly body: string | EventStream | null;
+  /** An event stream that was complete from the start may be text. Bytes are compressed, as `Content-Encoding` says. */
+  readonly body: string | Uint8Array<ArrayBuffer> | EventStream | null;
+}
+
+/** Whether a body is still being made. */
+export function isEventStream(body: Answer["body"]): body is EventStream {
+  return body !== null && typeof body === "object" && "next" in body;
 }
 
 /**
@@ -132,8 +137,9 @@ export async function toResponse(
   { status, headers, body }: Answer,
   afterJoin?: JoinTimer,
 ): Promise<Response> {
-  const isText = body === null || typeof body === "string";
-  return new Response(isText ? body : await toTextOrStream(body, afterJoin), { status, headers });
+  // workerd would compress a compressed body again; the others do not know that option.
+  const init: ResponseInit & { readonly encodeBody: "manual" } = { status, headers, encodeBody: "manual" };
+  return new Response(isEventStream(body) ? await toTextOrStream(body, afterJoin) : body, init);
 }
 
 /**

@@ -26,10 +26,21 @@ export function pagesOf(settings: Settings): Readonly<Record<string, PageSource>
   };
 }
 
+/** Keeps a page apart from the pages of others, and from what a browser can do besides. */
+const apart = {
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Permissions-Policy":
+    "camera=(), display-capture=(), geolocation=(), microphone=(), midi=(), payment=(), serial=(), usb=()",
+};
+
 /** A page that browsers keep for five minutes, and then ask whether it has changed. */
 function kept(page: ServedPage): ServedPage {
   const etag = `"${hash("sha256", page.content).slice(0, 16)}"`;
-  return { ...page, headers: { ...page.headers, ETag: etag, "Cache-Control": "public, max-age=300" } };
+  return {
+    ...page,
+    headers: { ...page.headers, ...apart, ETag: etag, "Cache-Control": "public, max-age=300" },
+  };
 }
 
 /** What a server without a playground says of itself. */

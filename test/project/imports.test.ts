@@ -39,7 +39,17 @@ const mayImport: Readonly<Record<string, RegExp>> = {
 const doors: Readonly<Record<string, readonly string[]>> = {
   "core/store": ["store", "records", "path", "memory"],
   "core/replies": ["replies"],
-  "core/http": ["dispatch", "route", "admission", "rate-limit", "body", "input", "idempotency", "envelope"],
+  "core/http": [
+    "dispatch",
+    "route",
+    "admission",
+    "rate-limit",
+    "body",
+    "input",
+    "idempotency",
+    "envelope",
+    "static-text",
+  ],
   "core/api": ["routes", "lookup", "document/mod", "document/examples"],
   "adapters/openai-models": ["mod", "continuation", "embeddings", "node-transport", "probe"],
   "adapters/postgres": ["mod", "connections", "driver", "hosts"],

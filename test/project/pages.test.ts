@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
-import { gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { buildPage, buildWidget, builtPath } from "../../tools/build-web.ts";
 import { playground } from "../../web/built/playground.ts";
 import { reference } from "../../web/built/reference.ts";
@@ -50,6 +50,44 @@ describe("the pages", () => {
     assert.equal(response.headers.get("set-cookie"), null);
     assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
     assert.equal(await response.text(), playground.content);
+  });
+
+  test("are compressed where Accept-Encoding takes gzip as gladly, and have an ETag for each form", async () => {
+    const page = { content: "x".repeat(5000), headers: { ETag: '"1"' } };
+    await using fixture = await openFixture(inProcess, {
+      pages: { "/": page, "/short": { ...page, content: "short" } },
+      corsOrigins: ["https://app.example"],
+    });
+    const get = (headers: Record<string, string>, path = "/") =>
+      fixture.service.fetch(new Request(`http://twins.test${path}`, { headers }));
+    const taken = [
+      "gzip",
+      "GZIP;q=0.5",
+      "br, gzip",
+      "*",
+      "x-gzip",
+      "identity;q=0.5, gzip",
+      "deflate, *;q=0.1",
+    ];
+    for (const encoding of taken) {
+      const response = await get({ "Accept-Encoding": encoding });
+      const all = ["content-encoding", "etag", "vary"].map((name) => response.headers.get(name));
+      assert.deepEqual(all, ["gzip", '"1-gzip"', "Origin, Accept-Encoding"], encoding);
+      assert.equal(gunzipSync(await response.arrayBuffer()).toString(), page.content);
+    }
+    const plain = ["", "br", "identity", "gzip;q=0", "gzip; q=0.000", "*;q=0", "gzip;q=0, *", "gzip;q=x"];
+    for (const encoding of [...plain, "identity, gzip;q=0.9"]) {
+      const response = await get({ "Accept-Encoding": encoding });
+      const all = ["content-encoding", "etag", "vary"].map((name) => response.headers.get(name));
+      assert.deepEqual(all, [null, '"1"', "Origin, Accept-Encoding"], encoding);
+      assert.equal(await response.text(), page.content);
+    }
+    assert.equal((await get({ "Accept-Encoding": "gzip" }, "/short")).headers.get("content-encoding"), null);
+    const gzip = { "Accept-Encoding": "gzip" };
+    assert.equal((await get({ ...gzip, "If-None-Match": '"0", W/"1-gzip"' })).status, 304);
+    assert.equal((await get({ ...gzip, "If-None-Match": "*" })).status, 304);
+    assert.equal((await get({ ...gzip, "If-None-Match": '"1"' })).status, 200);
+    assert.equal((await get({ "If-None-Match": '"1-gzip"' })).status, 200);
   });
 
   test("take no other method than GET and HEAD", async () => {

@@ -9,6 +9,7 @@ import {
   type StoreSignals,
   StoreUnavailable,
 } from "../../core/store/mod.ts";
+import { isEventStream } from "../../core/wire/request.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { createManualClock, joined, type ManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
@@ -241,7 +242,7 @@ describe("a reply that is followed on another process", () => {
     };
     const open = async () => {
       const { body } = await two.there.service.answer(request);
-      assert.ok(body !== null && typeof body !== "string");
+      assert.ok(isEventStream(body));
       return body;
     };
     const nothing = () => {};

@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isEventStream } from "../../core/wire/request.ts";
 import { EventSender } from "../../core/wire/sse.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { inProcess, openFixture, parseEvents, textOf } from "../support/harness.ts";
@@ -112,7 +113,7 @@ test("a sender that is notified of a keep-alive and leaves then and there leaves
   const url = `/api/v1/conversations/${chat.conversationId}/messages/${messageId}/stream`;
   const headers = new Headers({ "X-API-Key": chat.key });
   const { body } = await chat.service.answer({ method: "GET", url, headers, body: null });
-  assert.ok(body !== null && typeof body !== "string");
+  assert.ok(isEventStream(body));
   const before = chat.clock.pending;
   const sender = new EventSender(body, () => {});
   await sender.first();

@@ -4,13 +4,15 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
-import { get, type IncomingMessage } from "node:http";
+import { get, type IncomingMessage, request } from "node:http";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
 import { describe, test } from "node:test";
+import { gunzipSync } from "node:zlib";
 import { settings } from "../../server/settings.ts";
 import { surroundings, withoutSignals } from "../support/child-process.ts";
 import { dataOf } from "../support/harness.ts";
@@ -109,13 +111,42 @@ describe("the server", () => {
     for (const path of ["/", "/docs", "/widget.js", "/api/v1/openapi.json"]) {
       const first = await fetch(server.url + path);
       const isPage = !path.startsWith("/api");
-      assert.equal(first.headers.get("cache-control"), isPage ? "public, max-age=300" : "no-store", path);
+      assert.equal(first.headers.get("cache-control"), isPage ? "public, max-age=300" : "no-cache", path);
+      assert.equal(first.headers.get("x-content-type-options"), "nosniff");
       const etag = first.headers.get("etag") ?? "";
-      assert.match(etag, /^"[0-9a-f]{16}"$/);
+      assert.match(etag, /^"[0-9a-f]{16}(-gzip)?"$/);
       const again = await fetch(server.url + path, { headers: { "If-None-Match": etag } });
       assert.deepEqual([again.status, await again.text(), again.headers.get("etag")], [304, "", etag], path);
       const changed = await fetch(server.url + path, { headers: { "If-None-Match": '"other"' } });
       assert.equal(changed.status, 200);
+    }
+    await server.stop();
+  });
+
+  test("its pages are compressed for who takes that, and apart from the pages of others, which may load the widget alone", async () => {
+    const { flags } = await scratch();
+    const server = await startServer(flags);
+    for (const path of ["/", "/docs", "/widget.js", "/api/v1/openapi.json"]) {
+      const get = async (method: string, encoding: string) => {
+        const asked = request(server.url + path, {
+          method,
+          headers: { Accept: "text/html", "Accept-Encoding": encoding },
+        }).end();
+        const [answer] = (await once(asked, "response")) as [IncomingMessage];
+        return { answer, bytes: await buffer(answer) };
+      };
+      const plain = await get("GET", "identity");
+      const { answer, bytes } = await get("GET", "gzip, deflate, br");
+      assert.equal(answer.headers["content-encoding"], "gzip", path);
+      assert.match(answer.headers.vary ?? "", /Accept-Encoding/);
+      assert.ok(bytes.length < plain.bytes.length / 2, `${path}: ${bytes.length}`);
+      assert.ok(gunzipSync(bytes).equals(plain.bytes), path);
+      const head = await get("HEAD", "gzip");
+      assert.deepEqual([head.answer.headers["content-length"], head.bytes.length], [String(bytes.length), 0]);
+      const { "cross-origin-resource-policy": mayLoad, "cross-origin-opener-policy": opener } =
+        answer.headers;
+      if (path === "/widget.js") assert.ok(mayLoad === "cross-origin" && bytes.length < 22_500);
+      else if (!path.startsWith("/api")) assert.deepEqual([mayLoad, opener], ["same-origin", "same-origin"]);
     }
     await server.stop();
   });

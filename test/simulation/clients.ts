@@ -235,7 +235,8 @@ export class Clients {
   }): Promise<void> {
     const { process, answer, conversation, from = 0, key, replyId } = streamed;
     const { random } = this.#world;
-    if (answer.body === null) return this.#world.violate("there is no stream");
+    if (answer.body === null || answer.body instanceof Uint8Array)
+      return this.#world.violate("there is no stream");
     const patience = random.chance(0.3) ? random.between(0, 4_000) : 100_000;
     const read = await this.#setting.reader.read({ process, stream: answer.body, from, replyId, patience });
     if (read.replyId === undefined) return;

@@ -4,6 +4,7 @@
  */
 
 import type { EventStream } from "../../core/mod.ts";
+import { isEventStream } from "../../core/wire/request.ts";
 import { assertConversationEvent } from "../support/conformance.ts";
 import type { ConversationEvent } from "../support/event-reader.ts";
 import { Told, type ToldEnd } from "../support/told.ts";
@@ -63,8 +64,7 @@ export class Subscriber {
       const headers = this.#told.id === undefined ? {} : { "Last-Event-ID": this.#told.id };
       const answer = await ask(process, "GET", path, { headers });
       if (answer?.status === 200 && process) {
-        if (answer.body === null || typeof answer.body === "string")
-          return this.#world.violate("there is no stream of a conversation");
+        if (!isEventStream(answer.body)) return this.#world.violate("there is no stream of a conversation");
         await this.#read(answer.body, process, isLast);
       } else if (answer?.status === 404) {
         if (this.#conversation.deletions === 0)

@@ -9,6 +9,6 @@ export const widgetPath = "/widget-cd851eee28aa5fcf.js";
  * whether it has changed, and at {@link widgetPath}.
  */
 export const widgetPages = {
-  "/widget.js": { content, headers: {"Content-Type":"text/javascript; charset=utf-8","Cache-Control":"public, max-age=300","ETag":"\"cd851eee28aa5fcf\""} },
-  [widgetPath]: { content, headers: {"Content-Type":"text/javascript; charset=utf-8","Cache-Control":"public, max-age=31536000, immutable","ETag":"\"cd851eee28aa5fcf\""} },
+  "/widget.js": { content, headers: {"Content-Type":"text/javascript; charset=utf-8","Cache-Control":"public, max-age=300","Cross-Origin-Resource-Policy":"cross-origin","ETag":"\"cd851eee28aa5fcf\""} },
+  [widgetPath]: { content, headers: {"Content-Type":"text/javascript; charset=utf-8","Cache-Control":"public, max-age=31536000, immutable","Cross-Origin-Resource-Policy":"cross-origin","ETag":"\"cd851eee28aa5fcf\""} },
 };

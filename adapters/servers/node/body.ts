@@ -23,10 +23,10 @@ import type { NodeRequest } from "./request.ts";
  */
 const pieceBytes = 64 * 1024;
 
-/** Writes an answer whose body is a text, or absent. */
-export function writeText(
+/** Writes an answer whose body is there as a whole, or absent. */
+export function writeWhole(
   { status, headers }: Omit<Answer, "body">,
-  body: string | null,
+  body: string | Uint8Array | null,
   response: ServerResponse,
 ): void {
   if (response.destroyed) return; // its client has left, and no event would release the text
@@ -37,11 +37,11 @@ export function writeText(
   cutIfStalled(response);
 }
 
-/** Writes the last text of a body. */
-function endWith(text: string, response: ServerResponse): void {
+/** Writes the last part of a body. */
+function endWith(text: string | Uint8Array, response: ServerResponse): void {
   const length = Buffer.byteLength(text);
   if (length > pieceBytes) writePieces(Buffer.from(text), response);
-  else if (length === text.length)
+  else if (typeof text === "string" && length === text.length)
     response.end(text, "latin1"); // ASCII, as most texts are: this is faster
   else response.end(Buffer.from(text)); // a head that is sent with a text in UTF-8 would be in UTF-8, too
 }
@@ -90,7 +90,7 @@ export async function writeEvents(
   const first = await sender.first();
   if (response.headersSent)
     sender.leave(); // the host has answered in the meantime
-  else if (first?.last) writeText(answer, first.text, response);
+  else if (first?.last) writeWhole(answer, first.text, response);
   else if (first) await new EventWriter(response).write(answer, first, sender);
 }
 

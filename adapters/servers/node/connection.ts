@@ -9,8 +9,8 @@
 import { ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Service } from "../../../core/service.ts";
-import type { Answer } from "../../../core/wire/request.ts";
-import { writeEvents, writeText } from "./body.ts";
+import { type Answer, isEventStream } from "../../../core/wire/request.ts";
+import { writeEvents, writeWhole } from "./body.ts";
 import type { NodeRequest } from "./request.ts";
 
 /** How many requests may wait on one connection: more than any real client pipelines. */
@@ -117,8 +117,8 @@ function writeAnswer(answer: Answer, request: NodeRequest): void {
   const { body, headers } = answer;
   if (response.headersSent) return;
   if (request.leavesBodyUnread && closesLate(response)) headers.Connection = "close";
-  if (body === null || typeof body === "string") writeText(answer, body, response);
-  else void writeEvents(answer, body, request);
+  if (isEventStream(body)) void writeEvents(answer, body, request);
+  else writeWhole(answer, body, response);
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Socket } from "node:net";
 import type { Service } from "../../../core/service.ts";
 import { ApiError } from "../../../core/wire/errors.ts";
 import { headersTooLong, maxHeaderBytes } from "../header-section.ts";
-import { writeText } from "./body.ts";
+import { writeWhole } from "./body.ts";
 import { closesLate } from "./connection.ts";
 
 /** What Node's parser reports. */
@@ -43,7 +43,7 @@ export function refuseBytes(service: Service, { error, method }: Refusal, socket
   closesLate(response);
   const { body, ...answer } = service.refuse(error);
   answer.headers.Connection = "close";
-  writeText(answer, typeof body === "string" ? body : null, response);
+  writeWhole(answer, typeof body === "string" ? body : null, response);
 }
 
 /** Why Node's parser stopped. */
