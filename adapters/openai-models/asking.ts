@@ -20,6 +20,7 @@ import {
   requireBaseUrl,
   withLaterHalf,
 } from "./request.ts";
+import type { ToolDefinition } from "./tools.ts";
 import { fetchTransport, type ModelTransport } from "./transport.ts";
 
 /** How many unknown finish reasons are logged: a broken server may make up one for each reply. */
@@ -28,6 +29,9 @@ const mostWarnings = 20;
 const retryPauseMs = 250;
 /** The longest `Retry-After` that is waited for. With a longer one, the reply fails immediately. */
 const maxRetryAfterMs = 5_000;
+
+/** For how long a model is believed to take no tools, in milliseconds. */
+const toollessMs = 5 * 60_000;
 
 /** A model's server, and how it is asked. */
 export interface ModelServer {
@@ -52,59 +56,105 @@ export interface ModelServer {
 interface Known {
   /** Whether it counts tokens on request. */
   counts?: boolean;
-  /** Whether it takes tools. */
-  takesTools?: boolean;
-  /** Whether the log says that it was asked without tools. */
-  warned?: true;
+  /** It has answered a request with tools. */
+  takesTools?: true;
+  /** Until when it is asked without tools, in milliseconds: it has refused them, and answered without. */
+  toollessUntil?: number;
 }
 
 /** Creates a function that repeats a request that may succeed later, and simplifies one that is refused. */
 export function createAskModel(options: ModelServer) {
-  const { retries = 2, log = consoleLog } = options;
+  const { retries = 2, clock = systemClock, log = consoleLog } = options;
   const attempt = createAttempts(options);
   const servers = new Map<string | undefined, Known>();
+  const warned = new Set<string>();
+
+  /** Says once of each model, and of each tool that its server refuses by name, that it is asked without. */
+  function warn(model: string | undefined, refused: readonly string[], failure: unknown): void {
+    const key = JSON.stringify([model, refused]);
+    if (warned.has(key) || warned.size === mostWarnings) return;
+    warned.add(key);
+    const error = failure instanceof Error ? failure.message : undefined;
+    const [what, fields] =
+      refused.length === 0
+        ? ["a model's server refuses tools, so it is asked without them", {}]
+        : ["a model's server refuses some tools, so it is asked without these", { tools: refused }];
+    log("warn", what, { model: model ?? null, ...fields, error });
+  }
 
   return async (question: ModelQuestion, deadlines: Deadlines): Promise<Completion> => {
     const { model } = question;
     const known = servers.get(model) ?? {};
     servers.set(model, known);
+    const isToolless = known.toollessUntil !== undefined && clock.now() < known.toollessUntil;
     let asking: Asking = { counted: known.counts !== false, ...question };
-    if (known.takesTools === false) asking = { ...asking, tools: [] };
+    if (isToolless) asking = { ...asking, tools: [], isTool: undefined };
+    let hasRefusedTools = false;
     for (let repeated = 0; ; ) {
+      const hasTools = asking.tools.length > 0;
       const tried = await attempt(asking, deadlines);
       if ("result" in tried) {
         known.counts = asking.counted;
-        if (asking.tools.length > 0) known.takesTools = true;
+        if (hasTools) known.takesTools = true;
+        // Words alone are no reason to keep tools from other replies: this answer without them is the second sign.
+        else if (hasRefusedTools && !known.takesTools) known.toollessUntil = clock.now() + toollessMs;
         return tried.result;
       }
-      const refusesTools = tried.refusesTools && asking.tools.length > 0;
-      if (!refusesTools && repeated < retries && tried.retryAfterMs <= maxRetryAfterMs) {
+      const refusesTools = hasTools && tried.aboutTools !== "";
+      const helpsAtOnce = refusesTools && tried.withoutTools && tried.retryAfterMs !== 0 && !known.takesTools;
+      if (!helpsAtOnce && repeated < retries && tried.retryAfterMs <= maxRetryAfterMs) {
         const pauseMs = retryPauseMs * 2 ** repeated++ * (0.5 + Math.random() / 2);
         await deadlines.pause(Math.max(pauseMs, tried.retryAfterMs));
         continue;
       }
-      if (refusesTools) known.takesTools = false;
-      const simpler = simplified(asking, question, tried, known);
-      if (simpler.tools.length < asking.tools.length && !known.warned) {
-        known.warned = true;
-        log("warn", "a model's server refuses tools, so it is asked without them", { model: model ?? null });
+      if (refusesTools) {
+        const refused = namedIn(tried.aboutTools, asking.tools);
+        const left = refused.length > 0 ? asking.tools.filter((tool) => !refused.includes(tool)) : [];
+        asking = left.length > 0 ? { ...asking, tools: left } : { ...asking, tools: [], isTool: undefined };
+        hasRefusedTools ||= left.length === 0 && tried.isToolless;
+        const names = left.length > 0 ? refused.map((tool) => tool.function.name) : [];
+        warn(model, names, tried.failure);
+        continue;
       }
+      const simpler = simplified(asking, question, tried, known, isToolless);
+      if (simpler.tools.length < asking.tools.length) warn(model, [], tried.failure);
       asking = simpler;
     }
   };
 }
 
-/** A request that the server may accept after this failure. Throws if there is none. */
-function simplified(asking: Asking, question: ModelQuestion, failure: Failure, known: Known): Asking {
+/** A request that the server may accept after this failure, whose words are not about tools. Throws if there is none. */
+function simplified(
+  asking: Asking,
+  question: ModelQuestion,
+  failure: Failure,
+  known: Known,
+  isToolless: boolean,
+): Asking {
   const { counted } = asking;
   const counts = known.counts !== false;
-  const hasTools = asking.tools.length > 0;
-  if (failure.refusesTools && hasTools) return { ...asking, tools: [] };
+  const toolless = { tools: [], isTool: undefined };
   if (failure.withoutCounts && counted && known.counts === undefined) return { ...asking, counted: false };
-  if (failure.withoutTools && hasTools && !known.takesTools) return { ...asking, counted: counts, tools: [] };
+  if (failure.withoutTools && asking.tools.length > 0 && !known.takesTools) {
+    return { ...asking, counted: counts, ...toolless };
+  }
   if (!failure.shorter || asking.turn.history.length === 0) throw failure.failure;
-  const tools = known.takesTools === false ? [] : question.tools;
-  return { ...withLaterHalf(asking), counted: counts, tools };
+  const { tools, isTool } = isToolless ? toolless : question;
+  return { ...withLaterHalf(asking), counted: counts, tools, isTool };
+}
+
+/** The tools that an error names, by their names or their places in the list. */
+function namedIn(words: string, tools: readonly ToolDefinition[]): readonly ToolDefinition[] {
+  const placesIn = (list: RegExp) => [...words.matchAll(list)].map(([, place]) => Number(place));
+  const named = tools.filter(({ function: { name } }) => {
+    // A name that may be a word counts between quotes.
+    const quoted = ["'", '\\"', "`"].some((mark) => words.includes(`${mark}${name}${mark}`));
+    return quoted || (/[_\d-]/.test(name) && words.split(/[^\w-]+/).includes(name));
+  });
+  if (named.length > 0) return named;
+  const declared = placesIn(/function_declarations\W{1,3}(\d+)/gi); // Gemini's, within its one tool
+  const places = declared.length > 0 ? declared : placesIn(/\b(?:tools|functions)\W{1,3}(\d+)/gi);
+  return tools.filter((_, place) => places.includes(place));
 }
 
 /** Sends a request each time it is called, and passes the reply's text to the output. */
@@ -116,7 +166,7 @@ function createAttempts(options: ModelServer) {
 
   return (asking: Asking, deadlines: Deadlines): Promise<AttemptResult> =>
     new Promise((resolve) => {
-      const { partial, hasText, tools } = asking;
+      const { partial, hasText, isTool } = asking;
       const overlap =
         partial !== undefined && asking.continuation === "prompt"
           ? new OverlapFilter(asking, partial)
@@ -127,7 +177,7 @@ function createAttempts(options: ModelServer) {
       };
       const reader = new CompletionReader(overlap ?? asking, {
         mayBeEmpty: hasText,
-        mayCall: tools.length > 0,
+        isTool,
         unknownReason(reason) {
           if (unknownReasons.has(reason) || unknownReasons.size === mostWarnings) return;
           unknownReasons.add(reason);

@@ -26,8 +26,8 @@ export interface Completion {
   readonly usage: Usage | null;
   /** The tools that the model calls before it goes on. */
   readonly calls: readonly ModelCall[];
-  /** The thoughts that it wants back with the results of these. */
-  readonly reasoning: string;
+  /** The thoughts that it wants back with the results of these, as members of its message. */
+  readonly thoughts: JsonObject;
 }
 
 /** The longest line or event of a response, in UTF-16 code units. */

@@ -5,7 +5,7 @@
  */
 
 import { createParser, type EventSourceMessage, type ParseError } from "eventsource-parser";
-import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
+import type { JsonObject } from "../../core/base/json.ts";
 import type { Usage } from "../../core/store/records.ts";
 import { type EngineResult, ModelError, type ReplyOutput } from "../../core/twins/engine.ts";
 import { CallReader } from "./calls.ts";
@@ -25,6 +25,7 @@ import {
 } from "./chunk.ts";
 import { codesOf, isFiltered, noRemedy, type Remedy, remedyAfter, sameAgain } from "./failure.ts";
 import { JsonDocuments } from "./json-documents.ts";
+import { ThoughtReader } from "./thoughts.ts";
 
 /** The longest reply, in UTF-16 code units. */
 const maxReplyLength = 4_194_304;
@@ -35,8 +36,8 @@ const maxSilentBytes = 8 * 1024 * 1024;
 export interface CompletionOptions {
   /** There need not be any text, because the completion goes on from some. */
   readonly mayBeEmpty: boolean;
-  /** Whether tools were offered: otherwise calls are no part of a completion. */
-  readonly mayCall: boolean;
+  /** Whether a name is that of a tool that may be called. Undefined: none may, and calls are no part of the completion. */
+  readonly isTool: ((name: string) => boolean) | undefined;
   /** Called if the completion ended with a reason that is not known. */
   unknownReason(reason: string): void;
 }
@@ -65,14 +66,15 @@ export class CompletionReader {
   #silentBytes = 0;
   #usage: Usage | null = null;
   readonly #otherMembers = new Set<string>();
-  readonly #calls = new CallReader();
-  #reasoning = "";
+  readonly #calls: CallReader | undefined;
+  readonly #thoughts = new ThoughtReader();
   #remedy: Remedy = noRemedy;
 
   /** `output` receives the reply's text: all the text of one piece of the body, in one call. */
   constructor(output: Pick<ReplyOutput, "write">, options: CompletionOptions) {
     this.#output = output;
     this.#options = options;
+    this.#calls = options.isTool && new CallReader(options.isTool);
   }
 
   /** Whether any text was written. */
@@ -97,7 +99,7 @@ export class CompletionReader {
   result(): Completion | undefined {
     if (this.#ending === "open") return undefined;
     const finishReason = this.#finishReason ?? "stop";
-    const { calls } = this.#calls;
+    const calls = this.#calls?.calls ?? [];
     const hasSome = this.hasText || (calls.length > 0 && finishReason === "stop");
     if (!hasSome && !this.#options.mayBeEmpty && finishReason !== "content_filter")
       throw this.#withoutText(finishReason);
@@ -107,7 +109,7 @@ export class CompletionReader {
       finishReason,
       usage: this.#usage,
       calls: finishReason === "stop" ? calls : [],
-      reasoning: this.#reasoning,
+      thoughts: this.#thoughts.thoughts,
     };
   }
 
@@ -214,7 +216,10 @@ export class CompletionReader {
     if (text !== "" || others.length > 0) this.#silentBytes = 0;
     if (text !== "") this.#append(text);
     else if (!this.hasText) for (const name of others) this.#otherMembers.add(name);
-    if (this.#options.mayCall) this.#readCalls(choice);
+    if (this.#calls) {
+      this.#thoughts.read(choice);
+      if (this.#calls.read(choice)) this.#goOn();
+    }
     const reason = readFinishReason(choice.finish_reason);
     if (reason === undefined) return;
     if (reason === "broken off") {
@@ -224,15 +229,6 @@ export class CompletionReader {
     this.#unknownReason = reason === "unknown" ? String(choice.finish_reason).slice(0, 64) : undefined;
     this.#finishReason = reason === "unknown" ? "length" : reason;
     if (this.#ending === "open") this.#ending = "reason";
-  }
-
-  #readCalls(choice: JsonObject): void {
-    const { delta, message } = choice;
-    for (const part of [delta, message]) {
-      const more = isJsonObject(part) && isString(part.reasoning_content) ? part.reasoning_content : "";
-      if (this.#reasoning.length + more.length < maxEventLength) this.#reasoning += more;
-    }
-    if (this.#calls.read(choice)) this.#goOn();
   }
 
   /**

@@ -20,8 +20,10 @@ export interface Remedy {
   readonly shorter: boolean;
   /** Whether it may accept the request without tools. */
   readonly withoutTools: boolean;
-  /** Whether it says that tools are what it does not accept. */
-  readonly refusesTools: boolean;
+  /** Whether this is how servers refuse tools that their model does not know. */
+  readonly isToolless: boolean;
+  /** What the server says, as JSON, if its words are about tools. Else empty. */
+  readonly aboutTools: string;
 }
 
 /** A failed attempt. */
@@ -37,7 +39,8 @@ export const noRemedy: Remedy = {
   withoutCounts: false,
   shorter: false,
   withoutTools: false,
-  refusesTools: false,
+  isToolless: false,
+  aboutTools: "",
 };
 /** The same request may succeed later. */
 export const sameAgain: Remedy = { ...noRemedy, retryAfterMs: 0 };
@@ -52,8 +55,8 @@ const invalid: ReadonlySet<number> = new Set([400, 422]);
  */
 const perhapsTooLong: ReadonlySet<number> = new Set([400, 413, 422, 500]);
 
-/** Statuses of servers whose model knows no tools, or that were not started for them. */
-const perhapsToolless: ReadonlySet<number> = new Set([400, 404, 422, 500, 501]);
+/** Statuses of servers whose model knows no tools. */
+const toolless: ReadonlySet<number> = new Set([400, 404, 422, 501]);
 
 /** What may help after this status. */
 export function remedyFor(status: number, retryAfterMs = 0): Remedy {
@@ -62,8 +65,9 @@ export function remedyFor(status: number, retryAfterMs = 0): Remedy {
     retryAfterMs: passes ? retryAfterMs : never,
     withoutCounts: invalid.has(status),
     shorter: perhapsTooLong.has(status),
-    withoutTools: perhapsToolless.has(status),
-    refusesTools: false,
+    withoutTools: toolless.has(status) || status === 500, // llama.cpp's, if it was not started for tools
+    isToolless: toolless.has(status),
+    aboutTools: "",
   };
 }
 
@@ -100,10 +104,10 @@ export class ErrorResponse {
   result(): { readonly result: Completion } | Failure {
     const report = parseJson(this.#body);
     if (isFiltered(report)) {
-      return { result: { finishReason: "content_filter", usage: null, calls: [], reasoning: "" } };
+      return { result: { finishReason: "content_filter", usage: null, calls: [], thoughts: {} } };
     }
     const failure = new ModelError("model_error", `${this.#what}${codesOf(report)}.`);
-    return { failure, ...this.#remedy, refusesTools: mentionsTools(report) };
+    return { failure, ...withWords(this.#remedy, report) };
   }
 }
 
@@ -150,14 +154,28 @@ export function codesOf(value: unknown): string {
 const passingWords =
   /rate|limit|busy|overload|capacity|time ?-?out|timed out|unavailable|again|internal|throttl/i;
 
-/** Whether an error is about tools, as far as its words say. */
-function mentionsTools(report: unknown): boolean {
-  return report !== undefined && /\btools?\b|\bfunction.?call/i.test(JSON.stringify(report));
+/** Words of errors about tools. */
+const toolWords =
+  /\btools?\b|tool.?(call|use|choice)|function.?call|\bfunctions?\b.{0,40}(schema|param|declar)|schema.{0,40}\bfunctions?\b/i;
+
+/** Words of errors that name tools only as a part of what is too long. */
+const lengthWords = /tokens|context.?(length|window)|too (long|large)/i;
+
+/** Words of errors about a call that the model wrote wrongly (Ollama, Groq, Gemini): the next one may be right. */
+const wrongCallWords =
+  /pars(e|ing) tool.?call|failed_generation|tool_use_failed|tool_call_parse|malformed.function.call/i;
+
+/** What may help after an error, by its words, too. */
+function withWords(remedy: Remedy, report: unknown): Remedy {
+  const words = report === undefined ? "" : JSON.stringify(report);
+  if (!toolWords.test(words) || lengthWords.test(words)) return remedy;
+  if (!wrongCallWords.test(words)) return { ...remedy, aboutTools: words };
+  return { ...remedy, aboutTools: words, isToolless: false, retryAfterMs: 0 };
 }
 
 /** What may help after an error in a body: what would help after the status that it would have had as a response. */
 export function remedyAfter(report: unknown): Remedy {
-  return { ...remedyLike(report), refusesTools: mentionsTools(report) };
+  return withWords(remedyLike(report), report);
 }
 
 function remedyLike(report: unknown): Remedy {

@@ -89,7 +89,7 @@ function areTools(value: unknown): boolean {
   );
 }
 
-/** How many rounds of calls a reply may have. After them, the model is asked once more, without tools. */
+/** How many rounds of calls a reply may have. After them, the model is asked once more, and may not call. */
 const mostRounds = 8;
 
 /**
@@ -166,22 +166,35 @@ async function converse(
   const rounds: object[] = [];
   let { partial } = asked.turn;
   let hasText = partial !== undefined;
+  /** The end of what was written before the last calls. Empty: nothing. */
+  let before = "";
   let usage: Usage | null = null;
   for (let round = 0; ; round++) {
-    const tools = offered && round < mostRounds ? offered.definitions : [];
+    const tools = offered?.definitions ?? [];
+    const isTool = round < mostRounds && !offered?.isSpent ? offered?.isTool : undefined;
     let text = partial ?? "";
-    const write = (more: string) => {
+    const write = (piece: string) => {
+      const isNext = before !== "" && text === "";
+      const more = isNext ? piece.trimStart() : piece;
+      if (more === "") return;
       text += more;
-      output.write(more);
+      output.write(isNext ? `${blankLineAfter(before)}${more}` : more);
     };
-    const completion = await ask({ tools, rounds, partial, hasText, write, ...asked });
+    const completion = await ask({ tools, isTool, rounds, partial, hasText, write, ...asked });
     usage = round === 0 ? completion.usage : sumOf(usage, completion.usage);
-    const { finishReason, calls, reasoning } = completion;
-    if (!offered || tools.length === 0 || calls.length === 0) return { finishReason, usage };
+    const { finishReason, calls } = completion;
+    if (!offered || !isTool || calls.length === 0) return { finishReason, usage };
     hasText ||= text !== "";
+    if (text.trim() !== "") before = text.slice(-2);
     partial = undefined;
-    rounds.push(...(await offered.run(calls, text, reasoning)));
+    rounds.push(...(await offered.run(completion, text)));
   }
+}
+
+/** What is missing between a text and the next paragraph. */
+function blankLineAfter(text: string): string {
+  if (text.endsWith("\n\n")) return "";
+  return text.endsWith("\n") ? "\n" : "\n\n";
 }
 
 /** The tokens of two requests. Null: one of them was not counted. */

@@ -6,6 +6,7 @@
 
 import type { ReplyOutput, Turn } from "../../core/twins/engine.ts";
 import { type ContinuationMode, continuationOf } from "./continuation.ts";
+import type { ToolDefinition } from "./tools.ts";
 
 /** What a model is asked, and where its text goes. */
 export interface ModelQuestion extends Pick<ReplyOutput, "write"> {
@@ -15,8 +16,10 @@ export interface ModelQuestion extends Pick<ReplyOutput, "write"> {
   /** What is told right before the question. Null: nothing. */
   readonly findings: string | null;
   readonly model: string | undefined;
-  /** The tools that it may call. Empty: none are offered. */
-  readonly tools: readonly object[];
+  /** The tools that it knows. Empty: none are offered. */
+  readonly tools: readonly ToolDefinition[];
+  /** Whether a name is that of a tool that it may call. Undefined: it may call none any more. */
+  readonly isTool: ((name: string) => boolean) | undefined;
   /** Its calls in this reply so far, and their results. */
   readonly rounds: readonly object[];
   /** The text of the reply that an earlier process has written, to go on from. Undefined: there is none. */
@@ -38,7 +41,7 @@ export interface Asking extends ModelQuestion {
  * such as Mistral's, treat as an error.
  */
 export function completionRequest(asking: Asking) {
-  const { turn, instructions, findings, model, counted, tools, rounds, partial, continuation } = asking;
+  const { turn, instructions, findings, model, counted, tools, isTool, partial, continuation } = asking;
   const { twin, history, content } = turn;
   const { messages, members } = continuationOf(partial, continuation);
   const system = instructions.trim() === "" ? [] : [{ role: "system", content: instructions }];
@@ -47,12 +50,29 @@ export function completionRequest(asking: Asking) {
   return {
     model,
     tools: tools.length > 0 ? tools : undefined,
-    messages: [...system, ...history, question, ...rounds, ...messages],
+    // Claude's gateways refuse calls in a conversation without a list of tools.
+    tool_choice: tools.length > 0 && !isTool ? "none" : undefined,
+    messages: [...system, ...history, question, ...roundsOf(asking), ...messages],
     temperature: twin.temperature ?? undefined,
     stream: true,
     stream_options: counted ? { include_usage: true } : undefined,
     ...members,
   };
+}
+
+/** The calls so far and their results. Told in words to a server that is asked without tools, as it may refuse calls, too. */
+function roundsOf({ rounds, tools }: Asking): readonly object[] {
+  if (tools.length > 0 || rounds.length === 0) return rounds;
+  const told = rounds.map((message) => {
+    const { role, content, tool_calls: calls } = message as Readonly<Record<string, unknown>>;
+    if (role === "tool") return `Result: ${content}`;
+    const names = (Array.isArray(calls) ? calls : []).map(
+      ({ function: { name, arguments: given } }) => `${name} ${given}`,
+    );
+    return [...(content ? [content] : []), `You called: ${names.join("; ")}`].join("\n");
+  });
+  const words = `Before your answer, you have looked this up:\n\n${told.join("\n\n")}\n\nNow answer.`;
+  return [{ role: "user", content: words }];
 }
 
 /** The same question with half of the earlier questions and replies: many models accept only a question first. */

@@ -4,13 +4,15 @@
  * @module
  */
 
-import type { ValidateFunction } from "ajv";
 import type { Clock } from "../../core/base/clock.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import type { Log } from "../../core/base/log.ts";
 import type { ReplyOutput, Turn } from "../../core/twins/engine.ts";
 import type { Tool } from "../../core/twins/tools.ts";
-import { type ModelCall, parseJson } from "./chunk.ts";
+import { argumentsOf, mostCalls } from "./calls.ts";
+import { type Completion, type ModelCall, parseJson } from "./chunk.ts";
+import { compileInputCheck, type InputCheck } from "./input-check.ts";
+import { findTool, type NamedTool, nameTools, plainName } from "./tool-names.ts";
 
 /** How long a tool may take, in milliseconds. */
 const toolMs = 30_000;
@@ -18,61 +20,104 @@ const toolMs = 30_000;
 const mostAtOnce = 4;
 /** The longest result, in bytes of UTF-8. */
 const longestResult = 64 * 1024;
+/** What a reply's rounds may hold: results in bytes of UTF-8, and the model's words, arguments and thoughts in code units. */
+const mostHeld = 1024 * 1024;
+/** The most that is said of tools in a request, in UTF-16 code units of JSON. */
+const mostDefinitions = 1024 * 1024;
 
-/** A tool as a model knows it. */
-interface OfferedTool {
-  readonly tool: Tool;
-  readonly modelName: string;
-  readonly check: ValidateFunction;
+/** How tools are told in a request. */
+export interface ToolDefinition {
+  readonly type: "function";
+  readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject };
 }
 
 /** The tools of one reply. */
 export interface OfferedTools {
   /** What a request says of them. Empty: there are none. */
-  readonly definitions: readonly object[];
+  readonly definitions: readonly ToolDefinition[];
+  /** Whether the reply has had as many calls, or holds as much of them, as it may. */
+  readonly isSpent: boolean;
+  /** Whether a model means one of these by a name. */
+  isTool(name: string): boolean;
   /**
    * Runs calls, and resolves with the messages that tell the model so: its own, and a result for each call. `text`: what it
    * wrote before them. Rejects if the reply is over.
    */
-  run(calls: readonly ModelCall[], text: string, reasoning: string): Promise<readonly object[]>;
+  run(completion: Pick<Completion, "calls" | "thoughts">, text: string): Promise<readonly object[]>;
 }
 
 /** Creates a function that offers a turn's model the tools of its twin. */
 export function createToolbox({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
-  const checks = new WeakMap<Tool, Promise<ValidateFunction | undefined>>();
+  const checks = new WeakMap<Tool, Promise<InputCheck>>();
+  const definitions = new WeakMap<Tool, { readonly parameters: JsonObject; readonly length: number }>();
 
-  /** Compiles a tool's schema once. Undefined: it is none, and the log says so. */
-  function checkOf(tool: Tool): Promise<ValidateFunction | undefined> {
-    const known =
-      checks.get(tool) ??
-      compile(tool.inputSchema).catch((error: unknown) => {
-        log("warn", "a tool is not offered to models, because its schema cannot be used", {
-          tool: tool.name,
-          error,
-        });
-        return undefined;
+  /** Compiles a tool's schema when it is first called. */
+  function checkOf(tool: Tool): Promise<InputCheck> {
+    const known = checks.get(tool);
+    if (known) return known;
+    const unchecked = new Set<string>();
+    const check = compileInputCheck(tool.inputSchema, (what) => unchecked.add(what)).finally(() => {
+      if (unchecked.size === 0) return;
+      const reasons = [...unchecked].slice(0, 5);
+      log("warn", "a tool's input is not checked, or not all of it: its server must do that", {
+        tool: tool.name,
+        reasons,
       });
-    checks.set(tool, known);
-    return known;
+    });
+    checks.set(tool, check);
+    return check;
   }
 
-  return async (turn: Turn, tools: readonly Tool[], output: ReplyOutput): Promise<OfferedTools> => {
-    const offered: OfferedTool[] = [];
-    for (const tool of tools) {
-      const check = await checkOf(tool);
-      if (check) offered.push({ tool, check, modelName: freeName(tool, offered) });
+  /** The parameters of a tool for a model, and how long its definition is. A schema that is no JSON is longer than any. */
+  function parametersOf(tool: Tool) {
+    const known = definitions.get(tool);
+    if (known) return known;
+    const { $schema: _, ...schema } = tool.inputSchema;
+    const parameters = { type: "object", properties: {}, ...schema }; // OpenAI wants both
+    let length = Number.POSITIVE_INFINITY;
+    try {
+      length = tool.description.length + JSON.stringify(parameters).length + 200;
+    } catch {
+      // It is nested too deep.
     }
+    const found = { parameters, length };
+    definitions.set(tool, found);
+    return found;
+  }
+
+  /** The tools that fit into a request. The log names the others. */
+  function offerable(tools: readonly Tool[]): readonly Tool[] {
+    let length = 0;
+    const left: string[] = [];
+    const offered = tools.filter((tool) => {
+      const fits = length + parametersOf(tool).length <= mostDefinitions;
+      if (fits) length += parametersOf(tool).length;
+      else left.push(tool.name);
+      return fits;
+    });
+    if (left.length > 0) {
+      log("warn", "tools are not offered to a model, because there are too many, or they are too long", {
+        tools: left.slice(0, 20),
+        count: left.length,
+      });
+    }
+    return offered;
+  }
+
+  return (turn: Turn, tools: readonly Tool[], output: ReplyOutput): OfferedTools => {
+    const offered = nameTools(offerable(tools));
     const used = new Set<string>();
     let acting: Promise<void> | undefined;
+    let heldBytes = 0;
 
     /** What the model is told of a call. */
-    async function call(call: ModelCall, callId: string): Promise<string> {
-      const found = offered.find(({ modelName }) => modelName === call.name);
+    async function call(asked: ModelCall, callId: string): Promise<string> {
+      const found = findTool(offered, asked.name);
       const name = found?.tool.name ?? "unknown";
       output.progress({ stage: "tool", name, callId, state: "called" });
       let [state, told]: [state: "done" | "failed", told: string] = ["failed", ""];
       try {
-        const input = inputOf(call, found);
+        const input = await inputOf(asked, found, checkOf);
         if (isString(input) || !found) told = String(input);
         else {
           acting ??= output.beginActing();
@@ -93,17 +138,40 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
         });
       }
       output.progress({ stage: "tool", name, callId, state });
-      return cut(told.toWellFormed());
+      const { text, bytes } = cut(told.toWellFormed(), Math.min(longestResult, mostHeld - heldBytes));
+      heldBytes += bytes;
+      return text;
     }
 
     return {
-      definitions: offered.map(({ tool, modelName: name }) => {
-        const { $schema: _, ...schema } = tool.inputSchema;
-        const parameters = { type: "object", properties: {}, ...schema }; // OpenAI wants both
-        return { type: "function", function: { name, description: tool.description, parameters } };
+      definitions: offered.map(({ tool, modelName }) => {
+        const { parameters } = parametersOf(tool);
+        return { type: "function", function: { name: modelName, description: tool.description, parameters } };
       }),
-      async run(calls, text, reasoning) {
+      isTool: (name) => findTool(offered, name) !== undefined,
+      get isSpent() {
+        return used.size >= mostCalls || heldBytes >= mostHeld;
+      },
+      async run({ calls: all, thoughts }, text) {
+        const calls = all.slice(0, mostCalls - used.size);
+        if (calls.length < all.length) {
+          log("warn", "a model called more tools than a reply may: the calls behind are left out", {
+            messageId: turn.origin?.messageId,
+          });
+        }
         const ids = calls.map(({ id }) => freeId(id, used));
+        const message = {
+          role: "assistant",
+          content: text === "" ? null : text,
+          ...thoughts,
+          tool_calls: calls.map((asked, at) => ({
+            ...asked.others,
+            id: ids[at],
+            type: "function",
+            function: calledAgain(asked, offered),
+          })),
+        };
+        heldBytes += JSON.stringify(message).length;
         const results: string[] = [];
         const waiting = [...calls.entries()];
         const work = async () => {
@@ -113,41 +181,19 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
           }
         };
         await Promise.all(Array.from({ length: mostAtOnce }, work));
-        return [
-          {
-            role: "assistant",
-            content: text === "" ? null : text,
-            // Some models that think want their thoughts back, else they begin anew or refuse (DeepSeek).
-            ...(reasoning !== "" && { reasoning_content: reasoning }),
-            tool_calls: calls.map(({ name, arguments: given, others }, at) => {
-              const called = { name, arguments: isJsonObject(parseJson(given)) ? given : "{}" };
-              return { ...others, id: ids[at], type: "function", function: called };
-            }),
-          },
-          ...ids.map((id, at) => ({ role: "tool", tool_call_id: id, content: results[at] })),
-        ];
+        return [message, ...ids.map((id, at) => ({ role: "tool", tool_call_id: id, content: results[at] }))];
       },
     };
   };
 }
 
-/** The ajv of the draft that a schema names. Loaded when a tool is first offered. */
-async function compile(schema: JsonObject): Promise<ValidateFunction> {
-  // Schemas come from other people: what is unknown in them is no fault, and a format no reason to refuse.
-  const options = { strict: false, validateFormats: false, allErrors: false } as const;
-  const isOlder = isString(schema.$schema) && /draft-0[4-7]/.test(schema.$schema);
-  const { $schema: _, $id: __, ...rest } = schema;
-  if (isOlder) return new (await import("ajv")).Ajv(options).compile(rest);
-  return new (await import("ajv/dist/2020.js")).Ajv2020(options).compile(rest);
-}
-
-/** Models know tools under names of letters, digits, `_` and `-`, at most 64. */
-function freeName({ name }: Tool, taken: readonly OfferedTool[]): string {
-  const plain = name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "tool";
-  for (let number = 1; ; number++) {
-    const free = number === 1 ? plain : `${plain.slice(0, 60)}_${number}`;
-    if (!taken.some(({ modelName }) => modelName === free)) return free;
-  }
+/** What the model called, so that servers accept it as a part of the conversation: other names and no JSON are refused. */
+function calledAgain({ name, arguments: given }: ModelCall, offered: readonly NamedTool[]) {
+  const isObject = isJsonObject(parseJson(given));
+  return {
+    name: findTool(offered, name)?.modelName ?? (plainName(name.trim()) || "unknown"),
+    arguments: isObject ? given : JSON.stringify(argumentsOf(given) ?? {}),
+  };
 }
 
 /** An id that is unique in the reply. Nine letters and digits, which Mistral's models want, if the model's cannot be used. */
@@ -161,13 +207,16 @@ function freeId(id: string, used: Set<string>): string {
 }
 
 /** The input of a call, or why it is refused. */
-function inputOf({ name, arguments: given }: ModelCall, found: OfferedTool | undefined): JsonObject | string {
+async function inputOf(
+  { name, arguments: given }: ModelCall,
+  found: NamedTool | undefined,
+  checkOf: (tool: Tool) => Promise<InputCheck>,
+): Promise<JsonObject | string> {
   if (!found) return `There is no tool ${JSON.stringify(name.slice(0, 64))}.`;
-  const input = given.trim() === "" ? {} : parseJson(given);
-  if (!isJsonObject(input)) return "The arguments were refused: they are not a JSON object.";
-  if (found.check(input)) return input;
-  const [{ instancePath = "", message = "they are not valid" } = {}] = found.check.errors ?? [];
-  return `The arguments were refused: ${instancePath} ${message}.`.slice(0, 1_000);
+  const input = argumentsOf(given);
+  if (!input) return "The arguments were refused: they are not a JSON object.";
+  const problem = (await checkOf(found.tool))(input);
+  return problem === undefined ? input : `The arguments were refused: ${problem}.`.slice(0, 1_000);
 }
 
 /** Runs work that may take {@link toolMs}. Rejects once that is over, or with the signal's reason once it aborts. */
@@ -196,12 +245,13 @@ async function within(
 }
 
 /** Cuts a result at its longest, between characters. */
-function cut(text: string): string {
-  if (text.length * 3 <= longestResult) return text; // a code unit takes at most three bytes
+function cut(text: string, longest: number): { readonly text: string; readonly bytes: number } {
   const bytes = new TextEncoder().encode(text);
-  if (bytes.length <= longestResult) return text;
-  const kept = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, longestResult), {
+  if (bytes.length <= longest) return { text, bytes: bytes.length };
+  const most = Math.max(0, longest);
+  const kept = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(0, most), {
     stream: true,
   }); // leaves out a part at the end
-  return `${kept}\n\n[Cut here: the result has ${bytes.length} bytes, of which these are the first ${longestResult}.]`;
+  const note = `[Cut here: the result has ${bytes.length} bytes, of which these are the first ${most}.]`;
+  return { text: `${kept}\n\n${note}`, bytes: most };
 }

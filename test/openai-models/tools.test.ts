@@ -6,97 +6,18 @@ import {
   type OpenAIOptions,
 } from "../../adapters/openai-models/mod.ts";
 import { fetchTransport } from "../../adapters/openai-models/transport.ts";
-import type { Tool, ToolContext } from "../../core/mod.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
 import { assertModelError, createHastyClock, createOutput, inPieces, start, turn, twin } from "./fixture.ts";
 import * as model from "./model-server.ts";
-
-interface Message {
-  readonly role: string;
-  readonly content: string | null;
-  readonly tool_calls?: readonly { readonly id: string; readonly function: object }[];
-  readonly tool_call_id?: string;
-}
-
-interface Body {
-  readonly tools?: readonly { readonly function: { readonly name: string; readonly parameters: object } }[];
-  readonly messages: readonly Message[];
-}
-
-/** A tool that finds orders, and remembers what it was asked for. */
-function orders(run: Tool["run"] = ({ number }) => ({ number, state: "sent" })) {
-  const inputs: object[] = [];
-  const contexts: ToolContext[] = [];
-  const tool: Tool = {
-    name: "orders/find",
-    description: "Finds an order by its number.",
-    inputSchema: { type: "object", properties: { number: { type: "integer" } }, required: ["number"] },
-    run(input, context) {
-      inputs.push(input);
-      contexts.push(context);
-      return run(input, context);
-    },
-  };
-  return { tool, inputs, contexts };
-}
-
-/** The event for parts of calls. */
-function parts(...calls: readonly object[]): string {
-  return model.event({ choices: [{ index: 0, delta: { tool_calls: calls }, finish_reason: null }] });
-}
-
-function called(args: unknown, fields: object = {}): string {
-  const given = typeof args === "string" ? args : JSON.stringify(args);
-  return parts({
-    index: 0,
-    id: "call_1",
-    type: "function",
-    function: { name: "orders_find", arguments: given },
-    ...fields,
-  });
-}
-
-const asksForOrder =
-  called({ number: 7 }) + model.finish("tool_calls") + model.usage(100, 10) + model.endMarker;
-const answers = model.completion("It is sent.");
-
-/** Asks an engine whose model answers with these bodies, one after the other, the last one again and again. */
-async function ask(
-  bodies: readonly string[],
-  tools: readonly Tool[],
-  options: Partial<OpenAIOptions> = {},
-  names = ["orders"],
-) {
-  const asked: Body[] = [];
-  const transport: ModelTransport = (url, request, listener) => {
-    const body = bodies[Math.min(asked.length, bodies.length - 1)] ?? "";
-    asked.push(JSON.parse(request.body) as Body);
-    return inPieces(body)(url, request, listener);
-  };
-  const out = createOutput();
-  const engine = createOpenAIEngine({
-    baseUrl: "http://127.0.0.1:1/v1",
-    transport,
-    tools,
-    log: () => {},
-    ...options,
-  });
-  const replied = engine.reply(turn({ twin: twin({ tools: names }) }), out.output);
-  return { asked, out, result: await replied };
-}
-
-/** The results that the model was told of its calls in the last request. */
-function toldIn(asked: readonly Body[]): (string | null)[] {
-  return (asked.at(-1)?.messages ?? []).filter(({ role }) => role === "tool").map(({ content }) => content);
-}
+import { answers, ask, asksForOrder, called, orders, parts, toldIn } from "./tools-fixture.ts";
 
 describe("tools of a model", { timeout: 30_000 }, () => {
   test("a call runs, its result is told, and the texts around it are the reply", async () => {
     const { tool, inputs, contexts } = orders();
     const first = model.delta("Let me look. ") + asksForOrder;
     const { asked, out, result } = await ask([first, answers], [tool]);
-    assert.equal(out.text(), "Let me look. It is sent.");
+    assert.equal(out.text(), "Let me look. \n\nIt is sent.");
     assert.deepEqual(inputs, [{ number: 7 }]);
     assert.equal(contexts[0]?.callId, "call_1");
     assert.deepEqual(asked[0]?.tools, [
@@ -224,7 +145,7 @@ describe("tools of a model", { timeout: 30_000 }, () => {
       });
       const { asked, out } = await ask([body + model.endMarker, answers], [tool]);
       assert.deepEqual(inputs, [{ number: 7 }]);
-      assert.equal(out.text(), "Let me look. It is sent.");
+      assert.equal(out.text(), "Let me look. \n\nIt is sent.");
       assert.equal(asked[1]?.messages.at(-2)?.content, content);
     });
   }
@@ -279,6 +200,35 @@ describe("tools of a model", { timeout: 30_000 }, () => {
     });
   }
 
+  for (const [name, pieces, whole] of [
+    ["reasoning", ["Hm", "m."], "Hmm."],
+    ["reasoning_content", ["Hm", "m."], "Hmm."],
+    [
+      "reasoning_details",
+      [[{ type: "reasoning.text", text: "Hm" }], [{ signature: "s" }]],
+      [{ type: "reasoning.text", text: "Hm" }, { signature: "s" }],
+    ],
+    [
+      "thinking_blocks",
+      [[{ type: "thinking", thinking: "Hm", signature: "s" }]],
+      [{ type: "thinking", thinking: "Hm", signature: "s" }],
+    ],
+    ["extra_content", [{ google: { thought_signature: "s" } }], { google: { thought_signature: "s" } }],
+  ] as const) {
+    test(`thoughts under the name ${name} are told back as they came, streamed or whole`, async () => {
+      const streamed = pieces
+        .map((piece) => model.event({ choices: [{ delta: { [name]: piece } }] }))
+        .join("");
+      const calls = [{ id: "c", function: { ...find, arguments: '{"number":7}' } }];
+      const message = model.event({ choices: [{ message: { [name]: whole, tool_calls: calls } }] });
+      for (const body of [streamed + called({ number: 7 }), streamed + message, message]) {
+        const { asked } = await ask([body + model.finish("tool_calls"), answers], [orders().tool]);
+        const told = asked[1]?.messages.at(-2) as unknown as Readonly<Record<string, unknown>>;
+        assert.deepEqual(told[name], whole);
+      }
+    });
+  }
+
   test("what a server says besides of a call, and its model's thoughts, are told back", async () => {
     const signed = { extra_content: { google: { thought_signature: "abc" } } };
     const body =
@@ -319,18 +269,6 @@ describe("tools of a model", { timeout: 30_000 }, () => {
     const inputSchema = { ...tool.inputSchema, $schema: "http://json-schema.org/draft-07/schema#" };
     await ask([asksForOrder, answers], [{ ...tool, inputSchema }]);
     assert.deepEqual(inputs, [{ number: 7 }]);
-  });
-
-  test("a tool whose schema is none is not offered, and the log says so", async () => {
-    const warnings: unknown[] = [];
-    const broken = { ...orders().tool, name: "orders/broken", inputSchema: { type: "nonsense" } };
-    const log: OpenAIOptions["log"] = (_level, _message, fields) => void warnings.push(fields?.tool);
-    const { asked } = await ask([answers], [broken, orders().tool], { log });
-    assert.deepEqual(
-      asked[0]?.tools?.map((tool) => tool.function.name),
-      ["orders_find"],
-    );
-    assert.deepEqual(warnings, ["orders/broken"]);
   });
 
   test("a tool that does not exist is a failed call, and the model goes on", async () => {
@@ -393,7 +331,7 @@ describe("tools of a model", { timeout: 30_000 }, () => {
     assert.equal(toldIn(asked).length, 9);
   });
 
-  test("after eight rounds the model is asked once more, without tools", async () => {
+  test("after eight rounds the model is asked once more, and may not call", async () => {
     const { tool, inputs } = orders();
     const { asked, out } = await ask(
       [...Array<string>(8).fill(asksForOrder), model.delta("Enough.") + asksForOrder],
@@ -401,11 +339,29 @@ describe("tools of a model", { timeout: 30_000 }, () => {
     );
     assert.equal(inputs.length, 8);
     assert.deepEqual(
-      asked.map(({ tools }) => tools?.length ?? 0),
-      [1, 1, 1, 1, 1, 1, 1, 1, 0],
+      asked.map(({ tool_choice: choice }) => choice),
+      [...Array(8).fill(undefined), "none"],
     );
+    assert.deepEqual(asked.at(-1)?.tools, asked[0]?.tools); // some servers refuse calls without the tools that they are of
     assert.equal(out.text(), "Enough.");
   });
+
+  for (const [before, after, whole] of [
+    ["Let me look.", "It is sent.", "Let me look.\n\nIt is sent."],
+    ["Let me look.\n", "It is sent.", "Let me look.\n\nIt is sent."],
+    ["Let me look.\n\n", "It is sent.", "Let me look.\n\nIt is sent."],
+    ["Let me look.", "\n\nIt is sent.", "Let me look.\n\nIt is sent."],
+    ["", "It is sent.", "It is sent."],
+    ["\n", "It is sent.", "\nIt is sent."],
+    ["Let me look.", "", "Let me look."],
+  ] as const) {
+    test(`a blank line is between the texts ${JSON.stringify(before)} and ${JSON.stringify(after)}`, async () => {
+      const first = (before && model.delta(before)) + asksForOrder;
+      const last = [...after].map((letter) => model.delta(letter)).join("") + model.finish("stop");
+      const { out } = await ask([first, last], [orders().tool]);
+      assert.equal(out.text(), whole);
+    });
+  }
 
   for (const [kind, value, told] of [
     ["text", "As it is.", "As it is."],
@@ -511,48 +467,71 @@ describe("tools of a model", { timeout: 30_000 }, () => {
     assert.equal(out.text(), "It is sent.");
   });
 
-  test("calls without end are a model_error", async () => {
+  test("a reply has 64 calls, then the model may not call any more", async () => {
     const { tool, inputs } = orders();
-    const many = Array.from({ length: 65 }, (_, n) => ({
+    const many = (from: number, count: number) =>
+      parts(
+        ...Array.from({ length: count }, (_, n) => ({
+          index: n,
+          id: `c${from + n}`,
+          function: { ...find, arguments: `{"number":${from + n}}` },
+        })),
+      ) + model.finish("tool_calls");
+    const { asked, out } = await ask([many(0, 60), many(60, 100), answers], [tool]);
+    assert.equal(inputs.length, 64);
+    assert.deepEqual(
+      asked.map(({ tool_choice: choice }) => choice),
+      [undefined, undefined, "none"],
+    );
+    const messages = asked[2]?.messages ?? [];
+    assert.equal(messages.flatMap(({ tool_calls: calls = [] }) => calls).length, 64);
+    assert.equal(out.text(), "It is sent.");
+  });
+
+  test("a reply's results have 1 MiB, then the model may not call any more", async () => {
+    const { tool } = orders(() => "ü".repeat(40_000));
+    const many = Array.from({ length: 20 }, (_, n) => ({
       index: n,
       id: `c${n}`,
-      function: { ...find, arguments: "{}" },
+      function: { ...find, arguments: `{"number":${n}}` },
     }));
+    const { asked } = await ask([parts(...many) + model.finish("tool_calls"), answers], [tool]);
+    assert.equal(asked[1]?.tool_choice, "none");
+    const size = toldIn(asked).reduce((sum, text) => sum + new TextEncoder().encode(text ?? "").length, 0);
+    assert.ok(size > 1_000_000 && size < 1_048_576 + 20 * 300, String(size));
+  });
+
+  test("arguments without end are a model_error", async () => {
+    const { tool, inputs } = orders();
+    const endless = Array.from({ length: 20 }, () => called(`{"number":"${"7".repeat(60_000)}`)).join("");
     await assertModelError(
-      ask([parts(...many) + model.finish("tool_calls")], [tool], { retries: 0 }).then(({ result }) => result),
-      /more than 64 tools/,
+      ask([endless + model.finish("tool_calls")], [tool], { retries: 0 }).then(({ result }) => result),
+      /more than 1 Mi characters/,
     );
     assert.deepEqual(inputs, []);
   });
 
-  const json = { "content-type": "application/json" };
-  for (const [server, status, body] of [
-    ["Ollama", 400, { error: { message: "registry.ollama.ai/library/gemma does not support tools" } }],
-    ["llama.cpp", 500, { error: { message: "tools param requires --jinja flag" } }],
-    ["vLLM", 400, { message: '"auto" tool choice requires --enable-auto-tool-choice' }],
-    ["OpenRouter", 404, { error: { message: "No endpoints found that support tool use." } }],
-    ["one that says nothing", 400, {}],
-  ] as const) {
-    test(`a server that refuses tools is asked without them, and the log says so: ${server}`, async (t) => {
-      const warnings: string[] = [];
-      const { tool } = orders();
-      const { server, engine, out } = await start(t, fetchTransport, [], {
-        tools: [tool],
-        clock: createHastyClock(),
-        log: (_level, message) => void warnings.push(message),
-      });
-      const refusal = model.send(JSON.stringify(body), { status, headers: json });
-      server.script((response, request) =>
-        ((request.body as Body).tools ? refusal : model.reply("Hi"))(response, request),
-      );
-      const asked = turn({ twin: twin({ tools: ["orders"] }) });
-      await engine.reply(asked, out.output);
-      await engine.reply(asked, out.output);
-      assert.equal(out.text(), "HiHi");
-      assert.deepEqual(warnings, ["a model's server refuses tools, so it is asked without them"]);
-      if (status !== 400 || "message" in body) assert.equal(server.requests.length, 3); // it is remembered
-    });
-  }
+  test("tools whose definitions come to more than 1 Mi characters are not offered, and the log names them", async () => {
+    const logged: unknown[] = [];
+    const log: OpenAIOptions["log"] = (_level, _message, fields) => void logged.push(fields);
+    const tools = ["a", "b", "c"].map((name) => ({
+      ...orders().tool,
+      name: `orders/${name}`,
+      description: "d".repeat(name === "b" ? 700_000 : 400_000),
+    }));
+    let deep: object = {};
+    for (let level = 0; level < 100_000; level++) deep = { not: deep };
+    const { asked } = await ask(
+      [answers],
+      [...tools, { ...orders().tool, name: "orders/deep", inputSchema: { ...deep } }],
+      { log },
+    );
+    assert.deepEqual(
+      asked[0]?.tools?.map((tool) => tool.function.name),
+      ["orders_a", "orders_c"],
+    );
+    assert.deepEqual(logged, [{ tools: ["orders/b", "orders/deep"], count: 2 }]);
+  });
 
   test("options that are no tools are refused", () => {
     for (const tools of [

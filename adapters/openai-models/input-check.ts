@@ -1,0 +1,194 @@
+/**
+ * Checks the input of a tool against its schema. Both may be hostile: a schema comes from another's server, an input from a
+ * model that reads what strangers write. So work is counted, and what would take too much is refused.
+ *
+ * @module
+ */
+
+import type { Options, ValidateFunction } from "ajv";
+import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
+
+/** Says what is wrong with an input, or undefined. Leaves out of it what is null, and may be missing but not null. */
+export type InputCheck = (input: JsonObject) => string | undefined;
+
+/** The longest schema that is compiled, in UTF-16 code units of JSON. */
+const longestSchema = 32_768;
+/** The most work of one check, of which each unit takes up to 25 ns. */
+const mostWork = 5_000_000;
+/** The work of a step into a schema that is referred to. */
+const workOfStep = 200;
+/** The most that all patterns of a schema may come to: their lengths, each times its largest count of repetitions. */
+const mostPatterns = 50_000;
+/** The most that `schema * input` may be, in UTF-16 code units of JSON: each part of one may meet each of the other. */
+const largestProduct = 1_000_000_000;
+const tooMuch = "they take too long to check; give fewer or shorter ones";
+
+/**
+ * Compiles the schema of a tool, of the draft that it names. `unchecked` is called with what of it is not checked, because it
+ * is not understood, too long, or cannot be checked in linear time.
+ */
+export async function compileInputCheck(
+  schema: JsonObject,
+  unchecked: (what: string) => void,
+): Promise<InputCheck> {
+  const work = new Work();
+  let length: number;
+  let check: ValidateFunction;
+  try {
+    length = JSON.stringify(schema).length;
+    if (length > longestSchema) throw new Error("it is too long");
+    check = await compile(schema, work, unchecked);
+  } catch (error) {
+    unchecked(error instanceof Error ? error.message.slice(0, 200) : "it cannot be compiled");
+    return () => undefined;
+  }
+  return (input) => {
+    const size = JSON.stringify(input).length;
+    if (size * length > largestProduct) return tooMuch;
+    work.begin(size);
+    try {
+      return problemOf(input, check);
+    } catch (error) {
+      if (error instanceof TooMuchWork || error instanceof RangeError) return tooMuch;
+      throw error;
+    }
+  };
+}
+
+/** Checks an input, and once more without each `null` that is refused: models fill in what may be left out. */
+function problemOf(input: JsonObject, check: ValidateFunction): string | undefined {
+  for (let removed = 0; ; removed++) {
+    if (check(input)) return undefined;
+    const [{ instancePath = "", message = "they are not valid" } = {}] = check.errors ?? [];
+    const found = removed < mostNulls ? parentOf(input, instancePath) : undefined;
+    if (!found || found.parent[found.key] !== null) return `${instancePath} ${message}`;
+    delete found.parent[found.key];
+  }
+}
+
+/** How many of them are left out. */
+const mostNulls = 64;
+
+/** The object that has the member at a JSON pointer, and the member's name. */
+function parentOf(input: JsonObject, pointer: string) {
+  const [first, ...path] = pointer.split("/").map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const key = path.pop();
+  let parent: unknown = first === "" ? input : undefined;
+  for (const step of path)
+    parent = typeof parent === "object" && parent !== null ? Object(parent)[step] : undefined;
+  return key !== undefined && isJsonObject(parent)
+    ? { parent: parent as Record<string, unknown>, key }
+    : undefined;
+}
+
+/** Counts the work of one check. */
+class Work {
+  #left = 0;
+  /** The length of the input, in UTF-16 code units of JSON. */
+  size = 0;
+
+  begin(size: number): void {
+    this.#left = mostWork;
+    this.size = size;
+  }
+
+  /** @throws {TooMuchWork} if that is more than is left. */
+  spend(units: number): void {
+    this.#left -= units;
+    if (this.#left < 0) throw new TooMuchWork();
+  }
+}
+
+class TooMuchWork extends Error {}
+
+/** The ajv of the draft that a schema names. */
+async function compile(
+  schema: JsonObject,
+  work: Work,
+  unchecked: (what: string) => void,
+): Promise<ValidateFunction> {
+  const { $schema, $id: _, id, ...rest } = schema;
+  // Schemas come from other people: what is unknown in them is no fault, and a format no reason to refuse.
+  const options: Options = {
+    strict: false,
+    validateFormats: false,
+    logger: false,
+    inlineRefs: false, // a schema that is often referred to would be as often in the code
+    code: { regExp: await linearPatterns(work, unchecked) },
+  };
+  work.begin(0); // patterns in the schemas of schemas
+  const ajv = await createAjv(isString($schema) ? $schema : "", options);
+  ajv.addKeyword({
+    keyword: step,
+    before: "$ref",
+    validate: () => {
+      work.spend(workOfStep);
+      return true;
+    },
+  });
+  ajv.removeKeyword("uniqueItems").addKeyword({
+    keyword: "uniqueItems", // ajv compares each with each
+    type: "array",
+    schemaType: "boolean",
+    error: { message: "must not have duplicate items" },
+    validate(mustBeUnique: boolean, items: readonly unknown[]) {
+      if (!mustBeUnique) return true;
+      work.spend(10 * work.size);
+      return new Set(items.map((item) => JSON.stringify(item, sortMembers))).size === items.length;
+    },
+  });
+  return ajv.compile(counted(isString(id) ? rest : { ...rest, ...(id !== undefined && { id }) }));
+}
+
+async function createAjv(draft: string, options: Options) {
+  if (/draft-0[4-7]/.test(draft)) return new (await import("ajv")).Ajv(options);
+  if (draft.includes("2019-09")) return new (await import("ajv/dist/2019.js")).Ajv2019(options);
+  return new (await import("ajv/dist/2020.js")).Ajv2020(options);
+}
+
+const step = "x-counted-step";
+
+/** A copy that counts each step into another of its schemas: alternatives that refer to themselves double with each level. */
+function counted(schema: object): object {
+  return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => {
+    if (!isJsonObject(value)) return value;
+    const refers = "$ref" in value || "$dynamicRef" in value || "$recursiveRef" in value;
+    return refers ? { [step]: true, ...value } : value;
+  }) as object;
+}
+
+function sortMembers(_key: string, value: unknown): unknown {
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+type PatternEngine = NonNullable<NonNullable<Options["code"]>["regExp"]>;
+
+/** Regular expressions that take time in proportion to the text. What these cannot do (looking around, references back) is unchecked. */
+async function linearPatterns(work: Work, unchecked: (what: string) => void): Promise<PatternEngine> {
+  const { RE2JS } = await import("re2js");
+  let left = mostPatterns;
+  const compilePattern = (pattern: string) => {
+    const repetitions = pattern.match(/\d{1,9}(?=\})/g)?.map(Number) ?? [];
+    left -= pattern.length * Math.max(1, ...repetitions);
+    if (left < 0) return undefined;
+    try {
+      return RE2JS.compile(RE2JS.translateRegExp(pattern));
+    } catch {
+      return undefined;
+    }
+  };
+  const engine = (pattern: string) => {
+    const compiled = compilePattern(pattern);
+    if (!compiled) unchecked(`the pattern ${pattern.slice(0, 100)} cannot be checked in linear time`);
+    const size = compiled?.programSize() ?? 0;
+    return {
+      test(text: string): boolean {
+        work.spend(text.length * size);
+        return compiled?.matcher(text).find() ?? true;
+      },
+      toString: () => `/${pattern}/`, // ajv tells patterns apart by this
+    };
+  };
+  return Object.assign(engine, { code: "linear" });
+}

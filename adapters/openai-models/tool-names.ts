@@ -1,0 +1,56 @@
+/**
+ * The names under which models know tools.
+ *
+ * @module
+ */
+
+import type { Tool } from "../../core/twins/tools.ts";
+
+/** A tool and its name for a model. */
+export interface NamedTool {
+  readonly tool: Tool;
+  /** Letters, digits, `_` and `-`, at most 64. */
+  readonly modelName: string;
+}
+
+/** Names tools so that a model's server accepts it, each differently. */
+export function nameTools(tools: readonly Tool[]): NamedTool[] {
+  const taken = new Set<string>();
+  return tools.map((tool) => {
+    const plain = plainName(tool.name) || "tool";
+    let modelName = plain;
+    for (let number = 2; taken.has(modelName); number++) modelName = `${plain.slice(0, 60)}_${number}`;
+    taken.add(modelName);
+    return { tool, modelName };
+  });
+}
+
+/** A text as the name of a function. */
+export function plainName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64);
+}
+
+/**
+ * The tool that a model means: its name as it was given, or as operators know it (`server/tool`), also with what templates
+ * leave around it, such as `functions.` before, or `<|channel|>commentary`, `:0` and blanks behind.
+ */
+export function findTool<Named extends NamedTool>(tools: readonly Named[], name: string): Named | undefined {
+  if (name.length > 1_000) return undefined;
+  const bare = (name.split("<|", 1)[0] ?? "").trim().replace(/:\d+$/, "");
+  const candidates = [bare, bare.replace(/^[a-z_]+[.:]/i, "")];
+  for (const candidate of candidates) {
+    const exact = tools.find(({ modelName, tool }) => modelName === candidate || tool.name === candidate);
+    if (exact) return exact;
+  }
+  for (const letters of candidates.map(lettersOf)) {
+    const [found, ...others] =
+      letters === "" ? [] : tools.filter((tool) => lettersOf(tool.modelName) === letters);
+    if (found && others.length === 0) return found;
+  }
+  return undefined;
+}
+
+/** What is left where models put another mark between words, or none. */
+function lettersOf(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+}

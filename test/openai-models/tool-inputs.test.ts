@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Tool } from "../../core/mod.ts";
+import * as model from "./model-server.ts";
+import { answers, ask, called, toldIn } from "./tools-fixture.ts";
+
+/** What comes of a call with this input of a tool with this schema: its input, or what the model is told. */
+async function call(schema: object, input: object) {
+  const inputs: unknown[] = [];
+  const logged: string[] = [];
+  const run: Tool["run"] = (given) => void inputs.push(given);
+  const tool: Tool = {
+    name: "orders/find",
+    description: "Finds.",
+    inputSchema: { type: "object", ...schema },
+    run,
+  };
+  const log = (_level: string, _message: string, fields?: Readonly<Record<string, unknown>>) => {
+    if (Array.isArray(fields?.reasons)) logged.push(...fields.reasons.map(String));
+  };
+  const { asked } = await ask([called(input) + model.finish("tool_calls"), answers], [tool], { log });
+  assert.equal(asked[0]?.tools?.length, 1);
+  return { input: inputs[0], told: toldIn(asked)[0] ?? "", logged };
+}
+
+const pattern = (of: string) => ({ properties: { q: { type: "string", pattern: of } } });
+const references = {
+  // Each level of an input doubles the work.
+  $defs: {
+    x: {
+      anyOf: [1, 2].map((title) => ({
+        title: String(title),
+        required: ["a"],
+        properties: { a: { $ref: "#/$defs/x" } },
+      })),
+    },
+  },
+  properties: { a: { $ref: "#/$defs/x" } },
+};
+const nested = (levels: number): object => (levels === 0 ? {} : { a: nested(levels - 1) });
+
+describe("the input of a tool", { timeout: 30_000 }, () => {
+  for (const [kind, schema, input, right] of [
+    ["what is optional", { properties: { m: { type: "string" } } }, { n: 1, m: null }, { n: 1 }],
+    [
+      "what another schema describes",
+      { properties: { m: { $ref: "#/$defs/s" } }, $defs: { s: { type: "string" } } },
+      { m: null },
+      {},
+    ],
+    [
+      "one of several",
+      { properties: { m: { anyOf: [{ type: "string" }, { type: "integer" }] } } },
+      { m: null },
+      {},
+    ],
+    [
+      "what lies deeper",
+      { properties: { l: { items: { properties: { "a/b": { enum: ["x"] } } } } } },
+      { l: [{ "a/b": null }] },
+      { l: [{}] },
+    ],
+    ["what may be null", { properties: { m: { type: ["string", "null"] } } }, { m: null }, { m: null }],
+    ["what is not described", {}, { m: null }, { m: null }],
+  ] as const) {
+    test(`that is null for ${kind} is ${JSON.stringify(right)}`, async () => {
+      assert.deepEqual((await call(schema, input)).input, right);
+    });
+  }
+
+  test("that is null for what is required is refused", async () => {
+    const { input, told } = await call(
+      { properties: { n: { type: "integer" } }, required: ["n"] },
+      { n: null },
+    );
+    assert.equal(input, undefined);
+    assert.match(told, /refused:.*must have required property 'n'/);
+  });
+
+  for (const [kind, of, right, wrong] of [
+    ["an escape that the flag u refuses", "^\\d{4}\\-\\d{2}$", "2026-11", "2026-1x"],
+    ["a group that Python names", "^(?P<year>\\d{4})$", "2026", "x"],
+    ["letters of any script", "^\\p{L}+$", "größe", "7"],
+    ["what would take years by trying", "^([a-z]+)*$", "a".repeat(40), `${"a".repeat(40)}!`],
+  ] as const) {
+    test(`is checked against a pattern with ${kind}`, async () => {
+      assert.deepEqual((await call(pattern(of), { q: right })).input, { q: right });
+      assert.match((await call(pattern(of), { q: wrong })).told, /refused: \/q must match pattern/);
+    });
+  }
+
+  for (const of of ["^(?=a)b", "(a)\\1", "((a{100}){100}){100}", `(${"a?".repeat(200)}){500}`]) {
+    test(`is not checked against the pattern ${of.slice(0, 30)}, and the log says so`, async () => {
+      const { input, logged } = await call(pattern(of), { q: "x" });
+      assert.deepEqual(input, { q: "x" });
+      assert.match(logged.join(), /cannot be checked in linear time/);
+    });
+  }
+
+  for (const [kind, schema, input] of [
+    ["a pattern and a long text", pattern("^(\\w+\\s?){900}$"), { q: "a ".repeat(20_000) }],
+    [
+      "names under a pattern",
+      { patternProperties: { "^(\\w+\\s?){900}$": {} } },
+      { ["a ".repeat(20_000)]: 1 },
+    ],
+    ["schemas that refer to themselves", references, nested(40)],
+    ["a schema without end", { $ref: "#" }, {}],
+    [
+      "unique lists in a list",
+      { items: {}, properties: { l: { items: { uniqueItems: true } } } },
+      { l: Array(20_000).fill([1, 2]) },
+    ],
+    [
+      "each of many conditions on each of many items",
+      {
+        properties: {
+          l: { items: { allOf: Array.from({ length: 1_000 }, (_, maximum) => ({ maximum: 9 + maximum })) } },
+        },
+      },
+      { l: Array(100_000).fill(1) },
+    ],
+  ] as const) {
+    test(`that would take long to check is refused: ${kind}`, async () => {
+      const { input: given, told } = await call(schema, input);
+      assert.equal(given, undefined);
+      assert.match(told, /refused: they take too long to check/);
+    });
+  }
+
+  test("is checked where schemas that refer to themselves end", async () => {
+    assert.match(
+      (await call(references, nested(4))).told,
+      /refused: \/a\/a\/a\/a must have required property/,
+    );
+  });
+
+  test("has no item twice where a schema says so, in whatever order its members are", async () => {
+    const schema = { properties: { l: { uniqueItems: true } } };
+    assert.deepEqual((await call(schema, { l: [1, "1", [1], { a: 1 }] })).told, "");
+    assert.match(
+      (
+        await call(schema, {
+          l: [
+            { a: 1, b: 2 },
+            { b: 2, a: 1 },
+          ],
+        })
+      ).told,
+      /\/l must not have duplicate items/,
+    );
+  });
+
+  for (const [kind, schema] of Object.entries({
+    "draft-04's exclusiveMinimum": {
+      $schema: "http://json-schema.org/draft-04/schema#",
+      properties: { n: { minimum: 0, exclusiveMinimum: true } },
+    },
+    "OpenAPI 3.0's exclusiveMinimum": { properties: { n: { minimum: 0, exclusiveMinimum: true } } },
+    "a $ref to what is not there": { properties: { n: { $ref: "#/$defs/Gone" } } },
+    "a $ref to another document": { properties: { n: { $ref: "https://shop.example/order.json" } } },
+    "the type any": { properties: { n: { type: "any" } } },
+    "nullable without a type": { properties: { n: { nullable: true } } },
+    "more than 32 Ki characters": { properties: { n: { type: "integer", description: "n".repeat(40_000) } } },
+  })) {
+    test(`is not checked against a schema with ${kind}, and the log says so`, async () => {
+      const { input, logged } = await call(schema, { n: "x" });
+      assert.deepEqual(input, { n: "x" });
+      assert.equal(logged.length, 1);
+    });
+  }
+
+  for (const [draft, schema] of Object.entries({
+    "2020-12": { properties: { at: { prefixItems: [{ type: "number" }] } } },
+    "2019-09": {
+      $schema: "https://json-schema.org/draft/2019-09/schema",
+      properties: { at: { items: [{ type: "number" }] } },
+    },
+    "draft-07": {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      properties: { at: { items: [{ type: "number" }] } },
+    },
+    "draft-04": {
+      $schema: "http://json-schema.org/draft-04/schema#",
+      id: "https://shop.example/find",
+      properties: { at: { items: [{ type: "number" }] } },
+    },
+  })) {
+    test(`is checked as ${draft} has it`, async () => {
+      assert.match((await call(schema, { at: ["x"] })).told, /refused: \/at\/0 must be number/);
+    });
+  }
+});
