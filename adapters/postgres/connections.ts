@@ -7,7 +7,8 @@
 import type { Client, ClientBase, Pool, PoolClient, PoolConfig } from "pg";
 import { longestTimerMs } from "../../core/base/clock.ts";
 import type { Log } from "../../core/base/log.ts";
-import { migrationsFrom, postgresDialect, schemaVersion } from "../sql/schema.ts";
+import { type FoundSchema, planUpgrade, postgresDialect, RefusedSchema, type Step } from "../sql/schema.ts";
+import { codeOf } from "../system.ts";
 import { wasGivenUp } from "./driver.ts";
 import { addressesOf, Primary } from "./hosts.ts";
 import { createSockets, type Sockets } from "./sockets.ts";
@@ -29,14 +30,16 @@ export interface ConnectionsOptions {
   readonly signal?: AbortSignal | undefined;
   /** How long a statement may take, in milliseconds. Default 5000. */
   readonly statementMs?: number | undefined;
+  /** The steps that lead to its tables. Default: this version's. */
+  readonly steps?: readonly Step[];
 }
 
 /**
  * Brings a database's tables up to date. Several processes may do so at the same time. Rejects with a one-line error if
- * the database cannot be reached or was created by a newer version.
+ * the database cannot be reached, or if this version cannot use or change its tables.
  */
 export async function openConnections(url: string, options: ConnectionsOptions): Promise<Connections> {
-  const { log, signal, statementMs = 5000 } = options;
+  const { log, signal, statementMs = 5000, steps } = options;
   const { default: pg } = await import("pg").catch((cause: unknown) => {
     throw new Error("PostgreSQL needs the package pg: npm install pg", { cause });
   });
@@ -57,7 +60,7 @@ export async function openConnections(url: string, options: ConnectionsOptions):
   try {
     requireKnownParameters(url);
     await primary.find();
-    await migrate(clientOf(primary.address), { log, signal, sockets });
+    await migrate(clientOf(primary.address), { log, signal, sockets, steps });
   } catch (error) {
     throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
   }
@@ -140,8 +143,11 @@ function setUp(pool: Pool, log: Log): void {
 /** If a host has several addresses, only the aggregated errors have messages. */
 function reasonOf(error: unknown): string {
   if (wasGivenUp(error)) return "it does not answer.";
+  if (error instanceof RefusedSchema) return `it ${error.message}.`;
   const [first = error] = error instanceof AggregateError ? error.errors : [];
   const message = first instanceof Error ? first.message : String(first);
+  if (codeOf(first) === "42501")
+    return `${message}. The first process of a version needs the role that owns the tables`;
   return /client password must be/.test(message)
     ? "it requires a password, but the address has none."
     : message;
@@ -160,7 +166,7 @@ const lockPauseMs = 100;
 const tellWaitingMs = 2000;
 
 /** Brings the tables up to date, in a transaction that is rolled back if it fails or is cancelled. */
-async function migrate(client: Client, { log, signal, sockets }: Migration): Promise<void> {
+async function migrate(client: Client, { log, signal, sockets, steps }: Migration): Promise<void> {
   client.on("error", () => {}); // a broken connection, whose query rejects, too
   signal?.throwIfAborted();
   signal?.addEventListener("abort", sockets.destroy);
@@ -172,23 +178,66 @@ async function migrate(client: Client, { log, signal, sockets }: Migration): Pro
     const encoding = String(settings[0]?.server_encoding);
     if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; create one with ENCODING 'UTF8'`);
     await client.query("BEGIN");
+    await client.query(markAsStarting);
     await takeLock(client, log);
     await client.query("SET LOCAL statement_timeout = 0");
-    // `IF NOT EXISTS` would always need a role that may create tables.
-    const { rowCount } = await client.query(
-      "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'",
-    );
-    if (rowCount === 0) await client.query("CREATE TABLE schema_version (version INTEGER NOT NULL)");
-    const { rows } = await client.query("SELECT version FROM schema_version");
-    const steps = migrationsFrom(Number(rows[0]?.version ?? 0), postgresDialect);
-    for (const step of steps) await client.query(unhurried(step));
+    const upgrade = planUpgrade(await findSchema(client), postgresDialect, steps);
+    if (upgrade.isAlone) await requireAlone(client);
+    for (const statement of upgrade.statements) await client.query(unhurried(statement));
     // Written even if nothing changed, so that a database that accepts no writes, such as a standby, is noticed here.
     await client.query("DELETE FROM schema_version");
-    await client.query(`INSERT INTO schema_version (version) VALUES (${schemaVersion})`);
+    const { version, oldest } = upgrade;
+    await client.query("INSERT INTO schema_version (version, oldest) VALUES ($1, $2)", [version, oldest]);
     await client.query(unhurried("COMMIT"));
   } finally {
     signal?.removeEventListener("abort", sockets.destroy);
     await Promise.all([client.end(), sockets.close()]); // also rolls back a transaction that failed
+  }
+}
+
+/** Reads the version, for which it makes a place in an empty database. */
+async function findSchema(client: Client): Promise<FoundSchema> {
+  // `IF NOT EXISTS` would always need a role that may create tables.
+  const { rowCount } = await client.query(
+    "SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'",
+  );
+  if (rowCount === 0) await client.query("CREATE TABLE schema_version (version INTEGER NOT NULL)");
+  const { rows } = await client.query("SELECT * FROM schema_version");
+  const { version = 0, oldest } = rows[0] ?? {};
+  const { rows: definitions } = await client.query(`SELECT table_name || '.' || column_name AS name
+      FROM information_schema.columns WHERE table_schema = current_schema()
+    UNION ALL SELECT indexname FROM pg_indexes WHERE schemaname = current_schema()`);
+  return {
+    version: Number(version),
+    ...(typeof oldest === "number" && { oldest }),
+    definitions: definitions.map(({ name }) => String(name)),
+  };
+}
+
+/** Tells a process that brings the tables up to date, or waits for that, from those that use them. */
+const markAsStarting = `SELECT set_config('application_name', current_setting('application_name') || ', starting', true)`;
+
+/** Processes that use the tables: each listens to signals on a connection that stays. */
+const countUsers = `SELECT count(*) AS users FROM pg_stat_activity WHERE datname = current_database()
+  AND pid <> pg_backend_pid() AND left(application_name || ', starting', 63) = current_setting('application_name')`;
+
+/** How long a process that starts may take to be marked as that, in milliseconds. */
+const markingMs = 1000;
+
+/** Refuses to change tables that others use who could not go on. */
+async function requireAlone(client: Client): Promise<void> {
+  for (const since = performance.now(); ; ) {
+    await client.query("SELECT pg_stat_clear_snapshot()"); // of this transaction
+    const { rows } = await client.query(countUsers);
+    const users = Number(rows[0]?.users);
+    if (users === 0) return;
+    if (performance.now() - since >= markingMs) {
+      throw new RefusedSchema(
+        `is in use by processes of an earlier version (connections: ${users}), which cannot go on beside this one; ` +
+          "stop them first",
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, lockPauseMs));
   }
 }
 
@@ -197,6 +246,7 @@ interface Migration {
   readonly signal: AbortSignal | undefined;
   /** Only this connection's so far. */
   readonly sockets: Sockets;
+  readonly steps: readonly Step[] | undefined;
 }
 
 /** A statement that may take as long as a timer can run, because large tables take long to migrate. */

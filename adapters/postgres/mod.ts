@@ -56,7 +56,7 @@ const rules: RulesFor<PostgresOptions> = {
 
 /**
  * Connects to a database and brings its tables up to date. Several processes may do so at the same time. Rejects with a
- * one-line error if the database cannot be reached or was created by a newer version, and with a `TypeError` for an
+ * one-line error if the database cannot be reached, or if this version cannot use or change its tables, and with a `TypeError` for an
  * empty address, or an option that is unknown or cannot be used.
  *
  * @example

@@ -1,112 +1,34 @@
 /**
- * The tables of the SQL store.
+ * The tables of the SQL store, and how a database gets those of this version: step by step, only forwards.
  *
  * @module
  */
 
-/** Differences between the databases in the tables' definitions. */
-interface SqlDialect {
-  /** The type of text that is compared as binary, such as `TEXT COLLATE "C"`. */
-  readonly text: string;
-  /** Ends the definition of a table whose rows are read in the order of its key. */
-  readonly keyed: string;
-  /** Creates what the limiter needs. */
-  readonly createLimits: readonly string[];
-}
+import { firstTables } from "./steps/first-tables.ts";
+import { oldestVersion } from "./steps/oldest-version.ts";
+import type { SqlDialect, Step } from "./steps/step.ts";
 
-/**
- * The token bucket of `core/limits` in PostgreSQL, for any number of buckets and requests in one step. `ids` and
- * `capacities` are the buckets. Of each group of `asked` requests, which take from the bucket at `firsts` and, unless it
- * is 0, also from the one at `seconds` (both count from 1), as many are granted as both have tokens. Returns the debts
- * after each group.
- *
- * The time is read once all rows are locked, so that callers that wait for each other do not turn the clock back. Rows
- * are created and locked in the order of their ids, so that callers do not deadlock; a sweep may delete a full one in
- * between.
- */
-const takeRateTokens = `CREATE FUNCTION take_rate_tokens(
-    ids TEXT[], capacities INTEGER[], firsts INTEGER[], seconds INTEGER[], asked INTEGER[])
-  RETURNS TABLE (granted INTEGER, first_debt BIGINT, second_debt BIGINT) LANGUAGE plpgsql AS $$
-DECLARE
-  locked INTEGER;
-  moment BIGINT;
-  prices BIGINT[];
-  debts BIGINT[];
-  one INTEGER;
-  two INTEGER;
-BEGIN
-  LOOP
-    INSERT INTO rate_buckets (id, debt, at, capacity)
-      SELECT wish.id, 0, 0, wish.capacity FROM unnest(ids, capacities) AS wish (id, capacity)
-      ORDER BY wish.id COLLATE "C"
-      ON CONFLICT DO NOTHING;
-    PERFORM FROM rate_buckets AS bucket WHERE bucket.id = ANY (ids) ORDER BY bucket.id FOR UPDATE;
-    GET DIAGNOSTICS locked = ROW_COUNT;
-    EXIT WHEN locked = cardinality(ids);
-  END LOOP;
-  moment := (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
-  SELECT array_agg(price ORDER BY place), array_agg(
-      CASE WHEN owed = 0 OR before = capacity THEN owed
-        ELSE greatest(0, capacity * price - floor((before * price_before - owed)::numeric * price / price_before)::bigint)
-      END ORDER BY place)
-    INTO prices, debts
-    FROM (
-      SELECT wish.place, wish.capacity::bigint, coalesce(bucket.capacity, wish.capacity)::bigint AS before,
-        ceil(3600000000.0 / wish.capacity)::bigint AS price,
-        ceil(3600000000.0 / coalesce(bucket.capacity, wish.capacity))::bigint AS price_before,
-        greatest(0, bucket.debt - greatest(0, moment - bucket.at)) AS owed
-      FROM unnest(ids, capacities) WITH ORDINALITY AS wish (id, capacity, place)
-        JOIN rate_buckets AS bucket ON bucket.id = wish.id
-    ) AS stand;
-  FOR n IN 1 .. cardinality(asked) LOOP
-    one := firsts[n];
-    two := seconds[n];
-    granted := least(asked[n], capacities[one] - ceil(debts[one]::numeric / prices[one]));
-    IF two > 0 THEN granted := least(granted, capacities[two] - ceil(debts[two]::numeric / prices[two])); END IF;
-    granted := greatest(granted, 0);
-    debts[one] := debts[one] + granted * prices[one];
-    first_debt := debts[one];
-    IF two > 0 THEN
-      debts[two] := debts[two] + granted * prices[two];
-      second_debt := debts[two];
-    END IF;
-    RETURN NEXT;
-  END LOOP;
-  UPDATE rate_buckets AS bucket SET debt = wish.debt, at = moment, capacity = wish.capacity
-    FROM unnest(ids, debts, capacities) AS wish (id, debt, capacity) WHERE bucket.id = wish.id;
-END $$`;
+export type { Step } from "./steps/step.ts";
 
 export const sqliteDialect: SqlDialect = {
+  name: "sqlite",
   text: "TEXT", // compared as binary anyway
   keyed: "WITHOUT ROWID",
-  createLimits: [
-    `CREATE TABLE rate_buckets (
-      id TEXT NOT NULL PRIMARY KEY,
-      debt INTEGER NOT NULL,
-      at INTEGER NOT NULL,
-      capacity INTEGER
-    ) WITHOUT ROWID`,
-  ],
 };
-export const postgresDialect: SqlDialect = {
-  text: 'TEXT COLLATE "C"',
-  keyed: "",
-  createLimits: [
-    `CREATE TABLE rate_buckets (
-      id TEXT COLLATE "C" PRIMARY KEY,
-      debt BIGINT NOT NULL,
-      at BIGINT NOT NULL,
-      capacity INTEGER
-    )`,
-    takeRateTokens,
-  ],
-};
+export const postgresDialect: SqlDialect = { name: "postgres", text: 'TEXT COLLATE "C"', keyed: "" };
 
-/**
- * Each step takes the database from the version of its index to the next. Released steps are never changed; new ones
- * are added.
- */
-const steps: readonly ((dialect: SqlDialect) => readonly string[])[] = [createTables];
+/** The version of the first step. Those before were never released. */
+const firstVersion = 100;
+
+/** Each leads to the version after the one before it. One that has landed never changes: new ones come at the end. */
+export const steps: readonly Step[] = [firstTables, oldestVersion];
+
+/** The version of an up-to-date database. An empty one has version 0. */
+export const schemaVersion: number = lastOf(steps);
+
+function lastOf(steps: readonly Step[]): number {
+  return firstVersion + steps.length - 1;
+}
 
 /** A table of the current version. */
 export interface Table {
@@ -128,185 +50,83 @@ export const tables: readonly Table[] = [
   { name: "usage_sums", key: ["owner", "kind", "name", "day"] },
 ];
 
-/** The version of an up-to-date database. An empty one has version 0. */
-export const schemaVersion: number = steps.length;
-
-/**
- * The statements that bring a database up to date, to be run in one transaction that also stores {@link schemaVersion}.
- * Throws for a database that a newer version of the program has created.
- */
-export function migrationsFrom(version: number, dialect: SqlDialect): string[] {
-  if (version > schemaVersion) {
-    throw new Error(
-      `The database has version ${version}, created by a newer version of this program; this one knows ` +
-        `${schemaVersion} at most. Run the newer program, or use another database.`,
-    );
-  }
-  return steps.slice(version).flatMap((step) => step(dialect));
+/** What a database says of itself. */
+export interface FoundSchema {
+  /** The version that it has. 0: it is empty. */
+  readonly version: number;
+  /** The oldest version of a program that can use it. Absent: only one that knows its own. */
+  readonly oldest?: number;
+  /**
+   * Of a database with version 1: what defines its tables, as {@link firstDefinitions} has it. The first version was
+   * stored as 1, and so were others before it, with other tables.
+   */
+  readonly definitions: readonly string[];
 }
 
+/** What brings a database up to date. All of it is one transaction, together with the new version. */
+export interface Upgrade {
+  /** Run one after the other. */
+  readonly statements: Iterable<string>;
+  /** The version that the database then has: that of this program, or a newer one that this program can use. */
+  readonly version: number;
+  readonly oldest: number;
+  /** Whether no process of an earlier version may be connected. */
+  readonly isAlone: boolean;
+}
+
+/** Why a database cannot be used. The message continues a sentence that begins with what names the database. */
+export class RefusedSchema extends Error {}
+
 /**
- * Keys and indexes begin with the owner, so that one owner's records are stored together and a query cannot leave them.
- * The exceptions are look-ups across owners (a key's hash, leases, expiries), and messages, which are found by their own
- * id and their conversation's: ids ascend with time, so that an index of ids grows at its end, in a page that all replies
- * of a commit share. Long, because it is a list of statements.
+ * What brings a database up to date. `known`: the steps that this program knows.
+ *
+ * @throws {RefusedSchema} if it was made by a newer version that this program cannot use, or before the first one.
  */
-function createTables({ text, keyed, createLimits }: SqlDialect): readonly string[] {
-  return [
-    `CREATE TABLE api_keys (
-      owner ${text} NOT NULL,
-      id ${text} NOT NULL,
-      name ${text} NOT NULL,
-      scope ${text} NOT NULL,
-      prefix ${text} NOT NULL,
-      hash ${text} NOT NULL UNIQUE,
-      requests_per_hour INTEGER,
-      created_at BIGINT NOT NULL,
-      expires_at BIGINT,
-      last_used_at BIGINT,
-      revoked_at BIGINT,
-      PRIMARY KEY (owner, id)
-    )`,
-    "CREATE INDEX api_keys_by_age ON api_keys (owner, created_at, id)",
-    // An operator finds a key without its owner.
-    "CREATE INDEX api_keys_by_id ON api_keys (id)",
-    "CREATE INDEX api_keys_by_prefix ON api_keys (prefix)",
-    "CREATE INDEX api_keys_unrevoked ON api_keys (owner, expires_at) WHERE revoked_at IS NULL",
+export function planUpgrade(found: FoundSchema, dialect: SqlDialect, known = steps): Upgrade {
+  const newest = lastOf(known);
+  const { version, oldest = version } = { ...found, version: numberOf(found, dialect) };
+  if (version > newest) {
+    if (oldest > newest) throw newer(version, newest);
+    return { statements: [], version, oldest, isAlone: false };
+  }
+  const due = known.slice(version === 0 ? 0 : version - firstVersion + 1);
+  return {
+    statements: statementsOf(due, dialect),
+    version: newest,
+    oldest: firstVersion + known.findLastIndex(({ earlierProcesses }) => earlierProcesses === "must end"),
+    isAlone: version > 0 && due.some(({ earlierProcesses }) => earlierProcesses === "must end"),
+  };
+}
 
-    `CREATE TABLE client_tokens (
-      hash ${text} NOT NULL PRIMARY KEY,
-      owner ${text} NOT NULL,
-      key_id ${text} NOT NULL,
-      key_hash ${text} NOT NULL,
-      end_user ${text} NOT NULL,
-      twin_ids ${text},
-      scope ${text} NOT NULL,
-      requests_per_hour INTEGER NOT NULL,
-      created_at BIGINT NOT NULL,
-      expires_at BIGINT NOT NULL
-    )`,
-    "CREATE INDEX client_tokens_by_end_user ON client_tokens (owner, end_user)",
-    "CREATE INDEX client_tokens_by_expiry ON client_tokens (expires_at)",
+function* statementsOf(due: readonly Step[], dialect: SqlDialect): Iterable<string> {
+  for (const step of due) yield* step.statements(dialect);
+}
 
-    `CREATE TABLE conversations (
-      owner ${text} NOT NULL,
-      id ${text} NOT NULL,
-      twin_id ${text} NOT NULL,
-      end_user ${text},
-      title ${text},
-      name ${text},
-      reply_id ${text},
-      log_length BIGINT NOT NULL,
-      path ${text},
-      last_message_id ${text},
-      last_message_at BIGINT,
-      created_at BIGINT NOT NULL,
-      updated_at BIGINT NOT NULL,
-      PRIMARY KEY (owner, id)
-    )`,
-    "CREATE INDEX conversations_by_age ON conversations (owner, created_at, id)",
-    "CREATE INDEX conversations_by_twin ON conversations (owner, twin_id, created_at, id)",
-    `CREATE UNIQUE INDEX conversations_by_name ON conversations (owner, twin_id, COALESCE(end_user, ''), name)
-      WHERE name IS NOT NULL`,
-    // One end user's are few among the owner's, and a list of them must not read the others.
-    `CREATE INDEX conversations_by_end_user ON conversations (owner, end_user, created_at, id)
-      WHERE end_user IS NOT NULL`,
+function newer(version: number, newest: number): RefusedSchema {
+  return new RefusedSchema(
+    `has version ${version}, made by a newer version of this program; this one knows ${newest} at most. ` +
+      "Run the newer program, or restore a backup made before the upgrade",
+  );
+}
 
-    // seq numbers a conversation's messages from 0 without gaps, so that a page is a range, or a few where the conversation
-    // has a path; path and branch_from are null where it never forked (core/store/path.ts).
-    `CREATE TABLE messages (
-      id ${text} NOT NULL PRIMARY KEY,
-      owner ${text} NOT NULL,
-      conversation_id ${text} NOT NULL,
-      seq BIGINT NOT NULL,
-      role ${text} NOT NULL,
-      content ${text} NOT NULL,
-      status ${text} NOT NULL,
-      finish_reason ${text},
-      after_id ${text},
-      branch_from BIGINT,
-      token_usage ${text},
-      failure ${text},
-      sources ${text},
-      twin_revision ${text},
-      last_attempt SMALLINT NOT NULL DEFAULT 0,
-      attempt BIGINT NOT NULL DEFAULT 1,
-      continued_from BIGINT,
-      created_at BIGINT NOT NULL,
-      completed_at BIGINT,
-      lease_holder ${text},
-      lease_until BIGINT,
-      cancel_requested SMALLINT NOT NULL DEFAULT 0,
-      rating ${text},
-      rating_comment ${text},
-      rated_at BIGINT,
-      unanswered ${text},
-      review_twin ${text}
-    )`,
-    "CREATE UNIQUE INDEX messages_in_order ON messages (conversation_id, seq)",
-    `CREATE INDEX messages_branches ON messages (conversation_id, seq, branch_from)
-      WHERE branch_from IS NOT NULL`,
-    // What a model does not see, to be counted without reading the conversation.
-    "CREATE INDEX messages_failed ON messages (conversation_id, seq) WHERE status = 'failed'",
-    // By id, and not by lease: PostgreSQL would have to write every index anew for each save that renews one.
-    "CREATE INDEX messages_in_progress ON messages (id) WHERE status = 'in_progress'",
-    // What an owner reviews: few of the replies, listed and counted without reading them.
-    `CREATE INDEX messages_rated ON messages (owner, rated_at, id, rating, review_twin)
-      WHERE rated_at IS NOT NULL`,
-    `CREATE INDEX messages_unanswered ON messages (owner, unanswered, id, review_twin, created_at)
-      WHERE unanswered IS NOT NULL`,
+function numberOf({ version, definitions }: FoundSchema, dialect: SqlDialect): number {
+  if (version === 0 || version >= firstVersion) return version;
+  const isFirst =
+    version === 1 && firstDefinitions(dialect).every((definition) => definitions.includes(definition));
+  if (isFirst) return firstVersion;
+  throw new RefusedSchema(
+    `was made by an unreleased version before 28 November 2026 (version ${version} of its tables), ` +
+      "which nothing upgrades; use another database",
+  );
+}
 
-    // Deleted conversations some of whose messages are still there, as they are deleted in portions.
-    `CREATE TABLE deleted_conversations (
-      owner ${text} NOT NULL,
-      id ${text} NOT NULL,
-      PRIMARY KEY (owner, id)
-    )`,
-
-    // The lengths of lists, so that they need not be counted: see `listName` in store.ts.
-    `CREATE TABLE totals (
-      owner ${text} NOT NULL,
-      list ${text} NOT NULL,
-      total BIGINT NOT NULL,
-      PRIMARY KEY (owner, list)
-    )`,
-
-    // A claim without an end user has an empty one, as keys take no NULL.
-    `CREATE TABLE claims (
-      owner ${text} NOT NULL,
-      end_user ${text} NOT NULL,
-      path ${text} NOT NULL,
-      claim_key ${text} NOT NULL,
-      fingerprint ${text} NOT NULL,
-      resource_id ${text} NOT NULL,
-      expires_at BIGINT NOT NULL,
-      PRIMARY KEY (owner, end_user, path, claim_key)
-    )`,
-    "CREATE INDEX claims_by_expiry ON claims (expires_at)",
-
-    // What twins know of people.
-    `CREATE TABLE memories (
-      owner ${text} NOT NULL,
-      end_user ${text} NOT NULL,
-      twin_id ${text} NOT NULL,
-      content ${text} NOT NULL,
-      updated_at BIGINT NOT NULL,
-      PRIMARY KEY (owner, end_user, twin_id)
-    )`,
-
-    // What replies took, by day: all (kind day), with a twin, and of an end user, whose name is empty for none.
-    `CREATE TABLE usage_sums (
-      owner ${text} NOT NULL,
-      kind ${text} NOT NULL,
-      name ${text} NOT NULL,
-      day ${text} NOT NULL,
-      replies BIGINT NOT NULL,
-      input_tokens BIGINT NOT NULL,
-      output_tokens BIGINT NOT NULL,
-      cached_input_tokens BIGINT NOT NULL,
-      PRIMARY KEY (owner, kind, name, day)
-    ) ${keyed}`,
-
-    ...createLimits,
-  ];
+/** What defines the first tables: SQLite has the statements; of PostgreSQL, the names of columns and indexes will do. */
+function firstDefinitions(dialect: SqlDialect): readonly string[] {
+  const statements = [...firstTables.statements(dialect)];
+  if (dialect.name === "sqlite") return statements;
+  return statements.flatMap((statement) => {
+    const [, kind, name] = /^CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)/.exec(statement) ?? [];
+    if (kind !== "TABLE") return name ?? [];
+    return Array.from(statement.matchAll(/^ +([a-z]\w+) /gm), ([, column]) => `${name}.${column}`);
+  });
 }

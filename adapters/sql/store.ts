@@ -49,7 +49,7 @@ export interface SqlStoreOptions {
   readonly exclusive: boolean;
 }
 
-/** Creates a store for a database whose tables are up to date (`migrationsFrom`). Closing it closes the driver. */
+/** Creates a store for a database whose tables are up to date (`planUpgrade`). Closing it closes the driver. */
 export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions): Store & AsyncDisposable {
   return {
     exclusive,

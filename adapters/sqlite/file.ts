@@ -7,7 +7,7 @@
 import { open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Log, noLog } from "../../core/base/log.ts";
-import { migrationsFrom, schemaVersion, sqliteDialect } from "../sql/schema.ts";
+import { planUpgrade, RefusedSchema, type Step, sqliteDialect, type Upgrade } from "../sql/schema.ts";
 import { codeOf, makeFolder } from "../system.ts";
 import { type BackupOptions, Backups } from "./backup.ts";
 import { connect, errorKind, requireSqlite, type SqliteConnection } from "./connection.ts";
@@ -41,6 +41,8 @@ const probe = `INSERT INTO rate_buckets (id, debt, at) VALUES ('write-probe', 0,
 export interface OpenOptions {
   /** Whether its tables stay those of an earlier version. */
   readonly asItIs?: boolean;
+  /** The steps that lead to its tables. Default: this version's. */
+  readonly steps?: readonly Step[];
 }
 
 /**
@@ -89,14 +91,14 @@ export async function openSqliteDatabase(
 export async function openSqliteFile(
   path: string,
   log: Log = noLog,
-  { asItIs = false }: OpenOptions = {},
+  options: OpenOptions = {},
 ): Promise<SqliteConnection> {
   let connection: SqliteConnection | undefined;
   try {
     await requireSqlite(); // otherwise an empty file would be left
     await makeFile(path);
     connection = await connect(path);
-    prepare(connection, asItIs);
+    prepare(connection, options);
     return checkpointingOnClose(path, connection, log);
   } catch (error) {
     // Only a working file can be unlocked; otherwise the lock ends with the process.
@@ -162,41 +164,47 @@ const elsewhere = "; choose a file in a folder that this process can write to";
 
 const anyTable = "SELECT name FROM sqlite_schema LIMIT 1";
 
-function prepare(connection: SqliteConnection, asItIs: boolean): void {
+/** The statements that tables and indexes were made by; an index of a primary key has none. */
+const anyDefinition = "SELECT sql FROM sqlite_schema";
+
+function prepare(connection: SqliteConnection, { asItIs = false, steps }: OpenOptions): void {
   // Before the log is first read, so that the lock is held until the end, and the log's index is in memory instead of a
   // third file.
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
   connection.exec("PRAGMA secure_delete = ON"); // what is deleted is overwritten
   connection.exec("PRAGMA temp_store = MEMORY"); // there may be no other writable folder
-  const migrations = migrationsOf(connection); // throws before anything is changed
+  const upgrade = upgradeOf(connection, steps); // throws before anything is changed
   connection.exec("PRAGMA journal_mode = WAL");
   connection.exec("PRAGMA synchronous = NORMAL");
   connection.exec("PRAGMA checkpoint_fullfsync = ON"); // on macOS, a normal sync stops at the disk's own cache
   connection.exec(`PRAGMA wal_autocheckpoint = ${pagesBetweenCheckpoints}`);
   connection.exec("BEGIN IMMEDIATE");
-  if (!asItIs) {
-    for (const statement of migrations) connection.exec(statement);
-    // Written even if nothing changed, to find out at the start whether writing works.
-    connection.exec(`PRAGMA application_id = ${applicationId}`);
-    connection.exec(`PRAGMA user_version = ${schemaVersion}`);
+  try {
+    if (!asItIs) makeUpToDate(connection, upgrade);
+    connection.exec("COMMIT");
+  } catch (error) {
+    // Ends the transaction, without which the file could not be released; SQLite may have done so by itself.
+    if (errorKind(error) === "other") connection.exec("ROLLBACK");
+    throw error;
   }
-  connection.exec("COMMIT");
   assertPragmas(connection);
 }
 
-/** The statements that bring the file up to date. Throws for a file that is not for this program. */
-function migrationsOf(connection: SqliteConnection): readonly string[] {
-  const hasTables = connection.all(anyTable, []).length > 0;
-  if (hasTables && readPragma(connection, "application_id") !== applicationId) {
+function makeUpToDate(connection: SqliteConnection, { statements, version }: Upgrade): void {
+  for (const statement of statements) connection.exec(statement);
+  // Written even if nothing changed, to find out at the start whether writing works.
+  connection.exec(`PRAGMA application_id = ${applicationId}`);
+  connection.exec(`PRAGMA user_version = ${version}`);
+}
+
+/** What brings the file up to date. Throws for a file that is not for this program. */
+function upgradeOf(connection: SqliteConnection, steps: readonly Step[] | undefined): Upgrade {
+  const definitions = connection.all(anyDefinition, []).map(({ sql }) => String(sql));
+  if (definitions.length > 0 && readPragma(connection, "application_id") !== applicationId) {
     throw new RefusedFile("is the database of another program");
   }
-  const found = Number(readPragma(connection, "user_version"));
-  if (found > schemaVersion) {
-    throw new RefusedFile(
-      `has version ${found}, created by a newer version of this program (this one: ${schemaVersion})`,
-    );
-  }
-  return migrationsFrom(found, sqliteDialect);
+  const version = Number(readPragma(connection, "user_version"));
+  return planUpgrade({ version, definitions }, sqliteDialect, steps);
 }
 
 /** SQLite ignores settings that it does not support, and durability and exclusive use depend on these. */
@@ -218,7 +226,7 @@ function readPragma(connection: SqliteConnection, name: string): unknown {
 class RefusedFile extends Error {}
 
 function explainReason(error: unknown): string | undefined {
-  if (error instanceof RefusedFile) return error.message;
+  if (error instanceof RefusedFile || error instanceof RefusedSchema) return error.message;
   switch (errorKind(error)) {
     case "in_use":
       return (

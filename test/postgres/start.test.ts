@@ -181,8 +181,8 @@ describe("starting on PostgreSQL", { skip }, () => {
     await using fresh = await createDatabase();
     await (await openPostgres(fresh.url)).close();
     await using admin = await connect(fresh.url);
-    await admin.query("UPDATE schema_version SET version = 999");
-    await assert.rejects(openPostgres(fresh.url), /version 999, created by a newer version of this program/);
+    await admin.query("UPDATE schema_version SET version = 999, oldest = 999");
+    await assert.rejects(openPostgres(fresh.url), /version 999, made by a newer version of this program/);
   });
 
   test("a role that may not create tables can use tables that are up to date", async () => {

@@ -78,6 +78,7 @@ const leftToNode = {
   "project/pages.test.ts": ownNode,
   "sql/copy.test.ts": ownNode,
   "sql/fair-reads.test.ts": ownNode,
+  "upgrades/steps.test.ts": ownNode,
 };
 
 const runtimes: Readonly<Record<string, Runtime>> = {

@@ -42,8 +42,8 @@ const refusals: { what: string; make: (path: string) => Promise<unknown>; messag
       connection.close();
     },
     message: new RegExp(
-      `^\\S+ has version ${schemaVersion + 1}, created by a newer version of this program ` +
-        `\\(this one: ${schemaVersion}\\)\\.$`,
+      `^\\S+ has version ${schemaVersion + 1}, made by a newer version of this program; this one knows ` +
+        `${schemaVersion} at most\\. Run the newer program, or restore a backup made before the upgrade\\.$`,
     ),
   },
   {
