@@ -32,6 +32,7 @@ import {
 } from "./server/commands/client.ts";
 import { copyDatabase } from "./server/commands/copy.ts";
 import { findOwners, listKeys, revokeKeys } from "./server/commands/keys.ts";
+import { quote } from "./server/commands/mod.ts";
 import { writeTests } from "./server/commands/tests.ts";
 import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
 import { firstSteps } from "./server/first-steps.ts";
@@ -60,6 +61,7 @@ import {
   makeToken,
   noDatabase,
   openTokens,
+  requireDatabase,
   tokenSource,
 } from "./server/tokens.ts";
 import { connectMcpServers, judgeByServers, readMcpServers } from "./server/tools.ts";
@@ -161,6 +163,7 @@ async function makeKey({ settings, isNew, ...request }: CommandConfig<"key">): P
 async function manageKeys(config: CommandConfig<"keys"> | CommandConfig<"revoke">): Promise<void> {
   const { settings, url } = config;
   const log = openQuietLog(settings);
+  if (url === undefined) requireDatabase(settings, "that has keys");
   const owners = await findOwners(settings, config, log);
   for (const owner of owners) {
     const { client, close } =
@@ -170,6 +173,7 @@ async function manageKeys(config: CommandConfig<"keys"> | CommandConfig<"revoke"
     try {
       const lines = config.command === "keys" ? await listKeys(client) : await revokeKeys(client, config);
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
+      if (lines.length === 0) process.stderr.write(`twin-service: there is no key of ${quote(owner)}.\n`);
     } finally {
       await close();
     }
@@ -187,6 +191,7 @@ async function talk({ settings, sub, url, twinId }: CommandConfig<"chat">): Prom
 }
 
 async function printTests({ settings, sub, url, twinId }: CommandConfig<"tests">): Promise<void> {
+  if (url === undefined) requireDatabase(settings, "that has questions");
   const { client, close } =
     url === undefined ? await talkLocally(settings, sub) : await connectRemotely(settings, url, sub);
   try {

@@ -8,10 +8,10 @@ import process from "node:process";
 import { styleText } from "node:util";
 import { createJsonLog } from "../adapters/json-log.ts";
 import type { Log, LogLevel } from "../core/base/log.ts";
-import { createLineWriter, logWarnings } from "./process.ts";
+import { createLineWriter, logConsole, logWarnings } from "./process.ts";
 import type { Settings } from "./settings.ts";
 
-/** Opens the log. Warnings of the runtime go there, too. */
+/** Opens the log. Warnings of the runtime, and what packages print, go there, too. */
 export function openLog({ logLevel, logFormat }: Settings): Log {
   const { isTTY } = process.stderr;
   const isForPeople = (logFormat ?? (isTTY ? "pretty" : "json")) === "pretty";
@@ -20,6 +20,7 @@ export function openLog({ logLevel, logFormat }: Settings): Log {
   const write = isForPeople ? (line: string) => writeLine(prettyLine(line, colors)) : writeLine;
   const log = createJsonLog({ level: logLevel, write });
   logWarnings(log);
+  logConsole(log);
   return log;
 }
 

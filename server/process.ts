@@ -7,7 +7,7 @@
 import { readFileSync, writeSync } from "node:fs";
 import { basename, relative, sep } from "node:path";
 import process from "node:process";
-import { parseEnv } from "node:util";
+import { format, parseEnv } from "node:util";
 import { codeOf } from "../adapters/system.ts";
 import type { Log } from "../core/base/log.ts";
 import packageInfo from "../package.json" with { type: "json" };
@@ -45,12 +45,16 @@ export function quoteForShell(word: string): string {
  * no such file; throws a one-line error if it cannot be read.
  */
 export function loadEnvironmentFile(): void {
-  for (const [name, value] of Object.entries(parseEnv(readEnvironmentFile()))) process.env[name] ??= value;
+  for (const [key, value] of Object.entries(parseEnv(readEnvironmentFile()))) {
+    // Node 20 takes a line without "=" for a part of the next one's name.
+    const name = key.slice(key.lastIndexOf("\n") + 1).replace(/^export\s+/, "");
+    process.env[name] ??= value;
+  }
 }
 
 function readEnvironmentFile(): string {
   try {
-    return readFileSync(".env", "utf8");
+    return decodeText(readFileSync(".env"));
   } catch (error) {
     if (codeOf(error) === "ENOENT") return "";
     throw new Error(
@@ -60,6 +64,14 @@ function readEnvironmentFile(): string {
       },
     );
   }
+}
+
+/** The text of a file that people write: in UTF-8, or with a byte order mark in UTF-16, as PowerShell and Notepad make it. */
+export function decodeText(bytes: Uint8Array): string {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
+  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+  return new TextDecoder().decode(bytes); // without the mark, if there is one
 }
 
 /**
@@ -109,11 +121,26 @@ export function logWarnings(log: Log): void {
   });
 }
 
+/** Logs what packages print, such as a reader of PDF: their lines would stand between those of the log, or in an output. */
+export function logConsole(log: Log): void {
+  for (const method of ["debug", "log", "info", "trace", "dir", "table", "warn", "error"] as const) {
+    const level = method === "warn" || method === "error" ? "warn" : "debug";
+    console[method] = (...printed: unknown[]) => log(level, "a package prints", { text: format(...printed) });
+  }
+}
+
 /**
  * The time within which a second signal counts as the same one, in milliseconds. npm passes on a signal that the whole
  * process group has already received; other programs that run scripts of a `package.json` set this variable, too.
  */
 const sameSignalMs = process.env.npm_lifecycle_event === undefined ? 0 : 200;
+
+/**
+ * What tells the server to stop: a supervisor, Ctrl-C, a terminal that closes, Ctrl-\ and the images that stop by it.
+ * Windows has no SIGQUIT, and Deno refuses to listen for it there.
+ */
+const stopSignals: readonly NodeJS.Signals[] =
+  process.platform === "win32" ? ["SIGTERM", "SIGINT", "SIGHUP"] : ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"];
 
 /**
  * The first signal stops the server gracefully, the second one immediately. `stop` resolves with whether it succeeded.
@@ -123,7 +150,8 @@ export function stopOnSignals(log: Log, stop: () => Promise<boolean>): void {
 
   async function onSignal(signal: NodeJS.Signals): Promise<void> {
     if (stoppingSince !== undefined) {
-      if (performance.now() - stoppingSince < sameSignalMs) return;
+      // A terminal that closes says so more than once: by the shell, and by the system.
+      if (signal === "SIGHUP" || performance.now() - stoppingSince < sameSignalMs) return;
       log("warn", "stopped immediately by a second signal", { signal });
       process.exit(1);
     }
@@ -133,8 +161,7 @@ export function stopOnSignals(log: Log, stop: () => Promise<boolean>): void {
     log("info", "stopped");
     process.exit(stopped ? 0 : 1);
   }
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
+  for (const signal of stopSignals) process.on(signal, onSignal);
 }
 
 /**

@@ -259,14 +259,14 @@ export const settings = {
   shutdownGraceMs: setting({
     variable: "SHUTDOWN_GRACE_MS",
     fallback: "25000",
-    about: "milliseconds for running replies to finish after SIGTERM or SIGINT",
+    about: "milliseconds for running replies to finish after a signal to stop",
     ...number([0, 86_400_000]),
   }),
   shutdownDelayMs: setting({
     variable: "SHUTDOWN_DELAY_MS",
     fallback: "0",
     about:
-      "milliseconds after SIGTERM or SIGINT in which `/readyz` is 503 and all is served, for balancers to notice",
+      "milliseconds after a signal to stop in which `/readyz` is 503 and all is served, for balancers to notice",
     ...number([0, 600_000]),
   }),
   onDisconnect: setting({

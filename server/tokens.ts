@@ -144,6 +144,13 @@ export function noDatabase(path: string, wanted: string): ConfigError {
   return new ConfigError(`There is no database at ${resolve(path)} ${wanted}: ${instead}.`);
 }
 
+/** Refuses to look for something in a database that is not there. `what`: such as "that has keys". */
+export function requireDatabase({ database }: Settings, what: string): void {
+  if (database.kind !== "sqlite" || existsSync(database.path)) return;
+  const instead = `name the server's by ${nameOf("database")}, or a running server by --url`;
+  throw new ConfigError(`There is no database at ${resolve(database.path)} ${what}: ${instead}.`);
+}
+
 /** The error for a secret that a server does not have. */
 export function foreignSecret(server: string): ConfigError {
   return new ConfigError(

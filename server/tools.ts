@@ -10,6 +10,7 @@ import type { ConnectedTools, McpServer } from "../adapters/mcp-servers/mod.ts";
 import { codeOf } from "../adapters/system.ts";
 import { isJsonObject, isString, type JsonObject } from "../core/base/json.ts";
 import type { Log } from "../core/base/log.ts";
+import { decodeText } from "./process.ts";
 import { ConfigError, nameOf, type Settings } from "./settings.ts";
 
 /** What is wrong with a name under a twin's `tools`, as the end of a sentence. Undefined: nothing that is known. */
@@ -24,12 +25,12 @@ export async function readMcpServers({
   mcpServers: file,
 }: Settings): Promise<Readonly<Record<string, McpServer>> | undefined> {
   if (file === undefined) return undefined;
-  const content = await readFile(file, "utf8").catch((cause: unknown) => {
+  const bytes = await readFile(file).catch((cause: unknown) => {
     throw wrong(`the file ${file} cannot be read (${codeOf(cause)}); name a JSON file of MCP servers`, cause);
   });
   let value: unknown;
   try {
-    value = JSON.parse(content);
+    value = JSON.parse(decodeText(bytes));
   } catch {
     throw wrong(`the file ${file} is not JSON`);
   }

@@ -48,7 +48,7 @@ export async function checkTwins(folder: string, { toolProblem }: CheckOptions =
     const { twin, problem, instructionsLine } = state;
     const say = (path: string, line: number, message: string) =>
       lines.push(`${join(folder, path)}:${line}: ${message}`);
-    if (problem) say(file, problem.line, problem.problem);
+    if (problem) say(problem.file, problem.line, problem.problem);
     if (!twin || problem) continue;
     for (const { line, message } of readInstructions(twin.name, twin.instructions).warnings)
       say(file, instructionsLine + line - 1, message);

@@ -45,7 +45,9 @@ export async function listDocuments(folder: string, file: string): Promise<Found
   const twinFolder = join(folder, file.slice(0, -folderFile.length));
   const found: FoundFile[] = [];
   for (const path of (await listPaths(twinFolder, "")).filter((name) => readable.test(name))) {
-    const info = await look(join(twinFolder, path));
+    const info = await look(join(twinFolder, path)).catch((error: unknown) =>
+      unreadable(`${file.slice(0, -folderFile.length)}${path}`, error),
+    );
     if (info) found.push({ path, info });
   }
   return found;
@@ -61,7 +63,7 @@ export interface ReadDocuments {
 /**
  * Reads a twin's documents.
  *
- * @throws {TwinFileError} if there are too many, they are too large, or one is not UTF-8.
+ * @throws {TwinFileError} if there are too many, they are too large, or one cannot be read or is not UTF-8.
  */
 export async function readDocuments(
   folder: string,
@@ -78,11 +80,19 @@ export async function readDocuments(
   const twinFolder = file.slice(0, -folderFile.length);
   for (const { path } of found) {
     const name = `${twinFolder}${path}`;
-    const { text, unread } = await readText(name, await readWithin(folder, name));
+    const bytes = await readWithin(folder, name).catch((error: unknown) => unreadable(name, error));
+    const { text, unread } = await readText(name, bytes);
     documents.push({ path, text });
     if (unread !== undefined) scanned.push(`${path}: ${unread}`);
   }
   return { documents, scanned };
+}
+
+/** Names a document that cannot be read. One that was deleted in the meantime is none. */
+function unreadable(name: string, error: unknown): never {
+  const code = codeOf(error);
+  if (error instanceof TwinFileError || code === "ENOENT") throw error;
+  throw new TwinFileError(name, `cannot be read (${code ?? "unknown reason"}).`, { cause: error });
 }
 
 async function readText(name: string, bytes: Uint8Array): Promise<ReadFormat> {

@@ -51,12 +51,15 @@ export class TwinFileError extends Error {
   override readonly name = "TwinFileError";
   /** What is wrong, without the file's name. */
   readonly problem: string;
+  /** What is wrong with it: a twin's file, or a document in its folder, as a path in the folder of twins. */
+  readonly file: string;
   /** The line that is wrong, from 1. */
   readonly line: number;
 
   constructor(file: string, problem: string, options: ErrorOptions & { readonly line?: number } = {}) {
     super(`Twin file ${JSON.stringify(file)}: ${problem}`, options);
     this.problem = problem;
+    this.file = file;
     this.line = options.line ?? 1;
   }
 }

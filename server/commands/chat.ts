@@ -6,8 +6,8 @@
 
 import { createInterface, type Interface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import { NotFoundError, type TwinClient, TwinServiceError } from "../../client/mod.ts";
-import { ConfigError } from "../settings.ts";
+import { type TwinClient, TwinServiceError } from "../../client/mod.ts";
+import { findTwin } from "./client.ts";
 
 /** Where a conversation is held. */
 export interface Terminal {
@@ -20,7 +20,7 @@ export interface Terminal {
  * that is being written, and otherwise the conversation.
  */
 export async function chat(client: TwinClient, twinId: string, { input, output }: Terminal): Promise<void> {
-  const twin = await client.twins.get(twinId).catch((error: unknown) => explain(client, twinId, error));
+  const twin = await findTwin(client, twinId);
   const { id } = await client.conversations.create({ twinId });
   output.write(`${twin.name}: ${twin.greeting ?? "Hello!"}\n`);
   const isTerminal = input.isTTY === true;
@@ -53,11 +53,4 @@ async function* promptedLines(lines: Interface): AsyncGenerator<string> {
     if (line.trim() !== "") yield line;
     if (!ended) lines.prompt();
   }
-}
-
-async function explain(client: TwinClient, twinId: string, error: unknown): Promise<never> {
-  if (!(error instanceof NotFoundError)) throw error;
-  const { data } = await client.twins.list({ limit: 100 });
-  const known = data.map(({ id }) => id).join(", ") || "none";
-  throw new ConfigError(`There is no twin ${JSON.stringify(twinId)}; the twins are: ${known}.`);
 }

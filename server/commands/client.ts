@@ -4,14 +4,16 @@
  * @module
  */
 
-import { TwinClient } from "../../client/mod.ts";
+import { NotFoundError, TwinClient } from "../../client/mod.ts";
 import type { Log } from "../../core/base/log.ts";
 import { createService } from "../../core/service.ts";
 import { createTwinList, type TwinSource } from "../../core/twins/twins.ts";
+import type { TwinResource } from "../../core/wire/schemas.ts";
 import type { Engines } from "../engines.ts";
 import { ConfigError, type Settings } from "../settings.ts";
 import { logNewFile, openStorage } from "../storage.ts";
 import { foreignSecret, isRefused, makeSecret, makeToken } from "../tokens.ts";
+import { quote } from "./mod.ts";
 
 /** A client, and what it holds open. */
 export interface ConnectedClient {
@@ -61,6 +63,19 @@ export async function connectLocally(
       await storage.close();
     },
   };
+}
+
+/** The twin with this id. Rejects with a line that names those there are, if it is none of them. */
+export async function findTwin(client: TwinClient, twinId: string): Promise<TwinResource> {
+  try {
+    return await client.twins.get(twinId);
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+    const { data, pagination } = await client.twins.list({ limit: 100 });
+    const more = pagination.hasMore ? ", …" : "";
+    const known = data.map(({ id }) => id).join(", ") || "none";
+    throw new ConfigError(`There is no twin ${quote(twinId)}; the twins are: ${known}${more}.`);
+  }
 }
 
 /** A request of a person who reads replies as they are written. */

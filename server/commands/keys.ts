@@ -9,6 +9,7 @@ import { prefixLength } from "../../core/auth/secrets.ts";
 import type { Log } from "../../core/base/log.ts";
 import { ConfigError, type Settings } from "../settings.ts";
 import { openStorage } from "../storage.ts";
+import { quote } from "./mod.ts";
 
 /** A line for each key, the newest first. */
 export async function listKeys({ keys }: TwinClient): Promise<string[]> {
@@ -26,7 +27,7 @@ export async function listKeys({ keys }: TwinClient): Promise<string[]> {
 
 /** Whose keys. Undefined: those of whoever has the keys that are meant. */
 interface OwnerRequest {
-  readonly sub: string | undefined;
+  readonly sub?: string | undefined;
 }
 
 /** Which keys to revoke. */
@@ -46,17 +47,27 @@ export async function findOwners(
   const { store, close } = await openStorage(settings, { log, signal: new AbortController().signal });
   try {
     const found = await store.findKeys(id === undefined ? { prefix: prefix.slice(0, prefixLength) } : { id });
-    if (found.length === 0) throw new ConfigError(noSuchKey);
+    if (found.length === 0) throw noSuchKey({ sub, id, prefix });
     return [...new Set(found.map(({ owner }) => owner))];
   } finally {
     await close();
   }
 }
 
-const noSuchKey = "There is no such key that is not revoked yet.";
+function noSuchKey({ sub, id, prefix }: OwnerRequest & RevokeRequest): ConfigError {
+  const meant = [
+    ...(sub === undefined ? [] : [`of ${quote(sub)}`]),
+    ...(id === undefined ? [] : [`with the id ${quote(id)}`]),
+    ...(prefix ? [`that begins with ${quote(prefix.slice(0, prefixLength))}`] : []), // what follows may be the secret
+  ];
+  return new ConfigError(`There is no such key that is not revoked yet: one ${meant.join(", ")}.`);
+}
 
 /** Revokes the keys that are meant and not revoked yet, and returns a line for each. */
-export async function revokeKeys({ keys }: TwinClient, { id, prefix }: RevokeRequest): Promise<string[]> {
+export async function revokeKeys(
+  { keys }: TwinClient,
+  { sub, id, prefix }: OwnerRequest & RevokeRequest,
+): Promise<string[]> {
   const revoked: string[] = [];
   for await (const key of keys.list({ limit: 100 })) {
     const isMeant =
@@ -66,6 +77,6 @@ export async function revokeKeys({ keys }: TwinClient, { id, prefix }: RevokeReq
     await keys.revoke(key.id);
     revoked.push(`revoked ${key.id}  ${key.prefix}`);
   }
-  if (revoked.length === 0) throw new ConfigError(noSuchKey);
+  if (revoked.length === 0) throw noSuchKey({ sub, id, prefix });
   return revoked;
 }

@@ -7,6 +7,7 @@
 import { Document, isMap } from "yaml";
 import type { TwinClient } from "../../client/mod.ts";
 import type { RatedReplyResource } from "../../core/wire/schemas.ts";
+import { findTwin } from "./client.ts";
 
 /** A golden question of a twin's front matter, and where it comes from. */
 interface FoundTest {
@@ -22,7 +23,7 @@ const quoted = 80;
  * that people liked, with the section that they came from; and replies that they did not like, which are not to come again.
  */
 export async function writeTests(client: TwinClient, twinId: string): Promise<string> {
-  await client.twins.get(twinId);
+  await findTwin(client, twinId);
   const found: FoundTest[] = [];
   for await (const { question: ask, count } of client.questions.unanswered({ twinId, limit: 100 })) {
     found.push({

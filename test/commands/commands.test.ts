@@ -219,6 +219,28 @@ test("tests makes golden questions of what was asked in vain and rated, which ch
   );
 });
 
+test("what a command names and is not there is said with what there is", async () => {
+  const { folder, flags } = await scratch();
+  const tests = ["tests", "--twin", "nobody", ...flags];
+  for (const command of [tests, ["keys", "--sub", "bob", ...flags], ["revoke", "--sub", "bob", ...flags]])
+    assertRefusal(await runServer(command), /There is no database at .+twins\.db that has .+--url/);
+  await assert.rejects(access(join(folder, "data")));
+  const server = await startServer(flags);
+  for (const where of [["--url", server.url], []]) {
+    if (where.length === 0) await server.stop();
+    const cwd = folder; // the checkout's data folder may have another database
+    const refused = await runServer([...tests, ...where], {}, { cwd });
+    assertRefusal(refused, /There is no twin "nobody"; the twins are: ada, echo\./);
+    const keys = await runServer(["keys", "--sub", "bob", ...flags, ...where], {}, { cwd });
+    assert.deepEqual(
+      [keys.code, keys.stdout, keys.stderr],
+      [0, "", 'twin-service: there is no key of "bob".\n'],
+    );
+    const revoked = await runServer(["revoke", "--sub", "bob", ...flags, ...where], {}, { cwd });
+    assertRefusal(revoked, /There is no such key that is not revoked yet: one of "bob"\./);
+  }
+});
+
 describe("chat", () => {
   const input = "Hello there\n\nGood bye\n";
 
@@ -264,5 +286,22 @@ describe("a file .env in the working folder", () => {
     const args = ["token", "--sub", "alice"];
     assertRefusal(await runServer(args, {}, { cwd: folder }), /PORT.+not "80000"/);
     assert.equal((await runServer(args, { PORT: "1" }, { cwd: folder })).code, 0);
+  });
+
+  test("it is read as editors and shells of all systems write it", async () => {
+    const { folder } = await scratch();
+    const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, "utf16le");
+    const texts: Record<string, string | Buffer> = {
+      "a byte order mark and CRLF": "\ufeffPORT=80000\r\nLOG_LEVEL=warn\r\n",
+      "UTF-16 of PowerShell": utf16("PORT=80000\r\n"),
+      "UTF-16, the other way": utf16("PORT=80000\n").swap16(),
+      "export, blanks, quotes, a comment": "export PORT = '80000' # the port\n",
+      "a line that says nothing": '# settings\nnothing\n\nPORT="80000"\n',
+    };
+    for (const [what, text] of Object.entries(texts)) {
+      await writeFile(join(folder, ".env"), text);
+      const { stderr } = await runServer(["token", "--sub", "alice"], {}, { cwd: folder });
+      assert.match(stderr, /PORT.+not "80000"/, what);
+    }
   });
 });

@@ -58,6 +58,32 @@ describe("what the server logs", () => {
     assert.equal((await server.stop()).code, 0);
   });
 
+  test("what a package prints is a line of the log, and never of an output", {
+    skip: (runtime !== "node" && "needs Node's --import to run code before the server") || withoutSignals,
+  }, async () => {
+    const { flags } = await scratch();
+    const prints = "console.warn('Warning: %s', 'odd'); console.log('two\\nlines')";
+    const early = encodeURIComponent(`process.once("SIGUSR2", () => { ${prints} })`);
+    const variables = { NODE_OPTIONS: `--import=data:text/javascript,${early}`, LOG_LEVEL: "debug" };
+    const server = await startServer(flags, variables);
+    server.signal("SIGUSR2");
+    await server.logged("a package prints");
+    const { stdout, stderr } = await server.stop();
+    const lines = stderr
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const printed = lines.filter(({ message }) => message === "a package prints");
+    assert.deepEqual(
+      printed.map(({ level, text }) => [level, text]),
+      [
+        ["warn", "Warning: odd"],
+        ["debug", "two\nlines"],
+      ],
+    );
+    assert.equal(stdout, `listening on ${server.url}\n`);
+  });
+
   test("an uncaught error is logged, and the process exits with 1", {
     skip: (runtime !== "node" && "needs Node's --import to run code before the server") || withoutSignals,
   }, async () => {

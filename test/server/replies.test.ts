@@ -94,6 +94,16 @@ describe("a server that is told to stop while a reply runs", { skip: withoutSign
     assert.equal(code, 1);
   });
 
+  test("a terminal that closes says so more than once: the reply goes on to its end", async () => {
+    const { server, model, assertInterrupted } = await streaming({ SHUTDOWN_GRACE_MS: "50" });
+    server.signal("SIGHUP");
+    await server.logged("stopping");
+    const ended = server.stop("SIGHUP");
+    await assertInterrupted();
+    assert.equal((await ended).code, 0);
+    await model.close();
+  });
+
   test("a signal that arrives twice, as when npm signals a whole group, counts as one", async () => {
     const startedByNpm = { npm_lifecycle_event: "start" };
     const { server, model, assertInterrupted } = await streaming({

@@ -36,11 +36,11 @@ async function ask(url: string, headers: Record<string, string>) {
 }
 
 describe("the server", () => {
-  test("it says where it listens, answers, and exits with 0 on SIGTERM and SIGINT", {
+  test("it says where it listens, answers, and exits with 0 on each signal to stop", {
     skip: withoutSignals,
   }, async () => {
     const { flags } = await scratch();
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const) {
       const server = await startServer(flags);
       assert.match(server.url, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
       assert.equal((await fetch(`${server.url}/healthz`)).status, 200);

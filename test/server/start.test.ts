@@ -57,7 +57,7 @@ test("a database that cannot be written when orphans must be ended is named, wit
   await assertComplaint(`sqlite:${path}`, `DATABASE_URL (--database): ${path} ${problem}.`);
 });
 
-for (const signal of ["SIGTERM", "SIGINT"] as const) {
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"] as const) {
   test(`${signal} during the start closes what is open, and exits with 0`, {
     skip: withoutSignals,
   }, async () => {

@@ -1,7 +1,8 @@
 /** `server.ts check`, as an operator runs it. */
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runServer } from "../server/process.ts";
@@ -46,6 +47,32 @@ test("the twin that twins.md shows passes with the tests that it shows", async (
   const [, tests = ""] = /^```yaml\n(tests:[\s\S]*?)^```$/m.exec(document) ?? [];
   const { lines } = await check(t, { "odd.md": twin.replace("\n---\n", `\n${tests}---\n`) });
   assert.deepEqual(lines, ["1 twin file, 1 question: no faults"]);
+});
+
+test("a document that cannot be read is named, and no line of a package is among those of the check", async (t) => {
+  const cut = "%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\nstartxref\n9\n%%EOF";
+  const folder = await createFolder(t, {
+    "odd/twin.md": odd,
+    "odd/deep/a.pdf": cut,
+    "eve/twin.md": odd,
+    "eve/b.docx": "no",
+    "bob/twin.md": odd,
+    "bob/loop.md": "",
+    "zoe/twin.md": odd,
+    "zoe/c.txt": "\xff",
+  });
+  await rm(join(folder, "bob/loop.md"));
+  await symlink("loop.md", join(folder, "bob/loop.md"));
+  await writeFile(join(folder, "zoe/c.txt"), new Uint8Array([0xff, 0xfe, 0xff]));
+  const { code, stdout, stderr } = await runServer(["check", "--twins", folder]);
+  const lines = stdout.trim().replaceAll(`${folder}/`, "").split("\n");
+  assert.deepEqual(
+    lines.map((line) => line.replace(/ .*/, "")),
+    ["bob/loop.md:1:", "eve/b.docx:1:", "odd/deep/a.pdf:1:", "zoe/c.txt:1:", "4"],
+    stdout,
+  );
+  for (const line of stderr.split("\n").filter(Boolean)) JSON.parse(line);
+  assert.equal(code, 1);
 });
 
 test("each fault is told with its file and line, and fails the check", async (t) => {
