@@ -144,8 +144,8 @@ const table = {
    * Default: only keys are accepted.
    */
   authenticate: without<AuthenticateUser>(functionThat("finds a request's user")),
-  /** Time and timers. Default: the system's. */
-  clock: usual<Clock>(clockRule, () => systemClock),
+  /** Time and timers. Default: the store's, or else the system's. */
+  clock: usual<Clock>(clockRule, (clock) => clock),
   /** The source of keys and ids. Default: Web Crypto. */
   random: usual<RandomBytes>(functionThat("fills bytes"), () => systemRandom),
   /**
@@ -242,7 +242,7 @@ export type CompleteOptions = {
 
 /** Fills in the defaults. */
 export function completeOptions(options: ServiceOptions): CompleteOptions {
-  const { clock = systemClock, log = consoleLog } = options;
+  const { store, clock = store?.clock ?? systemClock, log = consoleLog } = options;
   const given = options as Readonly<Record<string, unknown>>;
   const complete = Object.entries<Rule & { readonly fallback?: (clock: Clock) => unknown }>(table).map(
     ([name, { fallback }]) => [name, given[name] ?? fallback?.(clock)],

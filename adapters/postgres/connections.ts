@@ -9,6 +9,7 @@ import { longestTimerMs } from "../../core/base/clock.ts";
 import type { Log } from "../../core/base/log.ts";
 import { type FoundSchema, planUpgrade, postgresDialect, RefusedSchema, type Step } from "../sql/schema.ts";
 import { codeOf } from "../system.ts";
+import { DatabaseClock } from "./clock.ts";
 import { wasGivenUp } from "./driver.ts";
 import { addressesOf, Primary } from "./hosts.ts";
 import { createSockets, type Sockets } from "./sockets.ts";
@@ -19,6 +20,8 @@ export interface Connections {
   createPool(max: number, idleMs: number): Pool;
   /** One connection that is not connected yet. */
   createClient(): Client;
+  /** The database's, measured as it was opened. */
+  readonly clock: DatabaseClock;
   /** Resolves once the connections of all pools and clients, which are ending, are closed. */
   close(): Promise<void>;
 }
@@ -56,11 +59,12 @@ export async function openConnections(url: string, options: ConnectionsOptions):
   };
   const clientOf = (connectionString: string) =>
     new pg.Client({ ...config, connectionString, pipeline: false }); // so that its end does not wait for a query that hangs
+  const clock = new DatabaseClock();
   const primary = new Primary(addressesOf(url) ?? [url], clientOf, log);
   try {
     requireKnownParameters(url);
     await primary.find();
-    await migrate(clientOf(primary.address), { log, signal, sockets, steps });
+    await migrate(clientOf(primary.address), { log, signal, sockets, steps, clock });
   } catch (error) {
     throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
   }
@@ -69,6 +73,7 @@ export async function openConnections(url: string, options: ConnectionsOptions):
     for (const pool of pools) pool.options.connectionString = primary.address; // of new connections
   });
   return {
+    clock,
     createPool(max, idleTimeoutMillis) {
       const pool = new pg.Pool({ ...config, connectionString: primary.address, max, idleTimeoutMillis });
       setUp(pool, log);
@@ -166,7 +171,7 @@ const lockPauseMs = 100;
 const tellWaitingMs = 2000;
 
 /** Brings the tables up to date, in a transaction that is rolled back if it fails or is cancelled. */
-async function migrate(client: Client, { log, signal, sockets, steps }: Migration): Promise<void> {
+async function migrate(client: Client, { log, signal, sockets, steps, clock }: Migration): Promise<void> {
   client.on("error", () => {}); // a broken connection, whose query rejects, too
   signal?.throwIfAborted();
   signal?.addEventListener("abort", sockets.destroy);
@@ -189,6 +194,7 @@ async function migrate(client: Client, { log, signal, sockets, steps }: Migratio
     const { version, oldest } = upgrade;
     await client.query("INSERT INTO schema_version (version, oldest) VALUES ($1, $2)", [version, oldest]);
     await client.query(unhurried("COMMIT"));
+    await clock.measure((sql) => client.query(sql));
   } finally {
     signal?.removeEventListener("abort", sockets.destroy);
     await Promise.all([client.end(), sockets.close()]); // also rolls back a transaction that failed
@@ -247,6 +253,7 @@ interface Migration {
   /** Only this connection's so far. */
   readonly sockets: Sockets;
   readonly steps: readonly Step[] | undefined;
+  readonly clock: DatabaseClock;
 }
 
 /** A statement that may take as long as a timer can run, because large tables take long to migrate. */

@@ -24,7 +24,7 @@ import { openSignals } from "./signals.ts";
 
 /** What {@link openPostgres} opens. `await using` closes it. */
 export interface Postgres extends AsyncDisposable {
-  /** Its signals reach all processes that use this database. */
+  /** Its signals reach all processes that use this database, and its clock is that of the database. */
   readonly store: Store & AsyncDisposable;
   /** The same buckets for all processes on this database, on the database's clock. */
   readonly limiter: RateLimiter;
@@ -74,10 +74,11 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   requireOptions("openPostgres", options, rules);
   const { maxConnections = 10, log = noLog, signal } = options;
   const connections = await openConnections(url, { log, signal });
+  const { clock } = connections;
   const pool = connections.createPool(maxConnections, 60_000);
   // Never closed when idle, because reconnecting may take long just when many requests arrive.
   const limits = connections.createPool(limitConnections, 0);
-  const signals = openSignals({ connect: connections.createClient, pool, log });
+  const signals = openSignals({ connect: connections.createClient, pool, clock, log });
   const store = readLongTextsInTurn(
     createSqlStore(createPostgresDriver(pool), { exclusive: false }),
     maxConnections,
@@ -90,7 +91,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
   const closing = { close, [Symbol.asyncDispose]: close };
   return {
-    store: { ...store, signals, ...closing },
+    store: { ...store, signals, clock, ...closing },
     limiter: createPostgresLimiter(limits, log),
     ...closing,
   };

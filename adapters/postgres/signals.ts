@@ -8,6 +8,7 @@ import type { Client, Pool } from "pg";
 import { InFlight } from "../../core/base/clock.ts";
 import type { Log } from "../../core/base/log.ts";
 import type { StoreSignals } from "../../core/store/store.ts";
+import type { DatabaseClock } from "./clock.ts";
 import { prepared } from "./driver.ts";
 
 /** The one PostgreSQL channel; topic and subject travel in the payload. */
@@ -25,6 +26,8 @@ export interface SignalsOptions {
   readonly connect: () => Client;
   /** The pool that signals are sent through. */
   readonly pool: Pool;
+  /** Measured with each test of the connection. */
+  readonly clock: DatabaseClock;
   readonly log: Log;
 }
 
@@ -35,10 +38,10 @@ export interface Signals extends StoreSignals {
 }
 
 /** Starts listening, and reconnects whenever the connection is lost. */
-export function openSignals({ connect, pool, log }: SignalsOptions): Signals {
+export function openSignals({ connect, pool, clock, log }: SignalsOptions): Signals {
   const listeners = createListeners();
   const sending = new InFlight();
-  const connection = new ListeningConnection(connect, listeners.hear, log);
+  const connection = new ListeningConnection(connect, listeners.hear, clock, log);
   connection.open();
 
   async function send(topic: string, subject: string): Promise<void> {
@@ -86,15 +89,17 @@ function createListeners() {
 class ListeningConnection {
   readonly #connect: () => Client;
   readonly #hear: (payload?: string) => void;
+  readonly #clock: DatabaseClock;
   readonly #log: Log;
   #client: Client | undefined;
   /** Until the next heartbeat, or the next attempt to connect. */
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
 
-  constructor(connect: () => Client, hear: (payload?: string) => void, log: Log) {
+  constructor(connect: () => Client, hear: (payload?: string) => void, clock: DatabaseClock, log: Log) {
     this.#connect = connect;
     this.#hear = hear;
+    this.#clock = clock;
     this.#log = log;
   }
 
@@ -121,6 +126,7 @@ class ListeningConnection {
     try {
       await client.connect();
       await client.query(`LISTEN ${channel}`);
+      await this.#measure(client); // it may be another database now
       this.#scheduleHeartbeat(client);
     } catch (error) {
       this.#log("debug", "listening to PostgreSQL's notifications failed", { error });
@@ -132,13 +138,17 @@ class ListeningConnection {
     if (this.#stopped || client !== this.#client) return;
     this.#timer = setTimeout(async () => {
       try {
-        await client.query("SELECT 1");
+        await this.#measure(client);
         this.#scheduleHeartbeat(client);
       } catch (error) {
         this.#log("debug", "the connection for notifications is dead", { error });
         this.#lose(client);
       }
     }, heartbeatMs);
+  }
+
+  #measure(client: Client): Promise<void> {
+    return this.#clock.measure((sql) => client.query(sql));
   }
 
   #lose(lost: Client): void {

@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { Clock } from "../base/clock.ts";
 import type {
   ApiKeyRecord,
   ClientTokenRecord,
@@ -341,6 +342,12 @@ export interface Store {
    * transactions and leave some for the next call, so that nothing else has to wait for long.
    */
   sweep(at: number): Promise<void>;
+
+  /**
+   * The time that all processes on the store go by, who compare each other's moments: of leases, claims, and what expires.
+   * It is the service's clock, unless that is given one. Absent: the process's own.
+   */
+  readonly clock?: Clock;
 
   /** Wakes other processes on the same store. Absent: they poll. */
   readonly signals?: StoreSignals;
