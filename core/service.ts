@@ -120,9 +120,11 @@ function createContext(
 ): HandlerContext {
   const { store, twins, limiter, clock, random, sha256, log, basePath } = options;
   const newId = createIds(clock, random);
+  const memory = new MemoryBudget();
   const replies = new Replies({
     ...options,
     newId,
+    memory,
     cancelOnDisconnect: options.onDisconnect === "cancel",
   });
   return {
@@ -139,7 +141,7 @@ function createContext(
       maxRequestsPerHour: options.maxRequestsPerHour,
       requestsPerHour: options.requestsPerHour,
     },
-    memory: new MemoryBudget((owner) => replies.weigh(owner)),
+    memory,
     sha256,
     newId,
     api: { root: `${basePath}/api/v1`, describe: lazyOpenApi(offered, basePath, sha256) },

@@ -10,7 +10,7 @@ import { claimOf } from "../../core/http/idempotency.ts";
 import { requireValid } from "../../core/http/input.ts";
 import type { Call, HandlerContext, Result } from "../../core/http/route.ts";
 import type { ReplyFeed } from "../../core/replies/replies.ts";
-import type { MessageRecord } from "../../core/store/records.ts";
+import { type MessageRecord, mostCharactersRead } from "../../core/store/records.ts";
 import { ApiError, conversationNotFound, messageNotFound, shuttingDown } from "../../core/wire/errors.ts";
 import type { ReplyEvents } from "../../core/wire/resources.ts";
 import { askTwinSchema, type FromSchema } from "../../core/wire/schemas.ts";
@@ -73,14 +73,22 @@ async function ask(request: KnownRequest, given: unknown, call: Call, context: H
   const left = async () => {
     if (question.requestKey !== undefined) return;
     try {
-      const reply = await store.getMessage(caller.reach, feed.id);
-      if (reply) await replies.cancel(caller.owner, reply);
+      const reply = await store.getMessage(caller.reach, feed.id, { characters: mostCharactersRead });
+      if (reply) await replies.cancel(caller.reach, reply);
     } catch (error) {
       log("error", "a reply was not cancelled", { messageId: feed.id, error });
     }
   };
   if (/\btext\/event-stream\b/i.test(headers.accept ?? "")) {
-    return { events: replies.stream(feed, { from: 0, requestId, events: toolEvents(request), left }) };
+    return {
+      events: replies.stream(feed, {
+        from: 0,
+        requestId,
+        events: toolEvents(request),
+        left,
+        memory: call.memory,
+      }),
+    };
   }
   try {
     return { document: resultDocument(request, replyResult(await replies.end(feed, call.request.signal))) };
@@ -94,7 +102,7 @@ async function ask(request: KnownRequest, given: unknown, call: Call, context: H
 async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): Promise<ReplyFeed> {
   const { caller, fields, requestId } = call;
   const { store, replies, twins, clock, sha256 } = context;
-  const { owner, reach, limits } = caller;
+  const { reach, limits } = caller;
   const { twin: twinId, question: content, conversation, requestKey = null } = asked;
   const twin = await requireTwin(twins, reach, twinId);
   const body = { twin: twinId, content, conversation };
@@ -109,7 +117,7 @@ async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): 
     const conversationId = known?.id ?? (await createConversation(context, reach, twin.id, { claim: once }));
     const sent = await replies.send({
       ...{ ...reach, conversationId, twin, content, claim },
-      ...{ limits, requestId, traceparent: fields.traceparent ?? undefined },
+      ...{ limits, requestId, received: call.received, traceparent: fields.traceparent ?? undefined },
     });
     if ("feed" in sent) return sent.feed;
     made = sent.claim;
@@ -118,7 +126,8 @@ async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): 
     const message = "This requestKey was used with other arguments; send the same arguments, or another key.";
     throw new ApiError("idempotency_key_reused", message);
   }
-  return replies.find(owner, (await store.getMessage(reach, made.resourceId)) ?? messageNotFound());
+  const reply = await store.getMessage(reach, made.resourceId, { characters: mostCharactersRead });
+  return replies.find(reach, reply ?? messageNotFound());
 }
 
 /** A reply as a result: its text, and its conversation as a handle. */
@@ -147,7 +156,9 @@ function toolEvents(request: KnownRequest): ReplyEvents {
       const params = `{"progressToken":${encodeJson(token)},"progress":${offset},"message":${json}}`;
       return `data: {"jsonrpc":"2.0","method":"notifications/progress","params":${params}}\n\n`;
     },
-    ended: (reply) => last(replyResult(reply)),
+    *ended(reply) {
+      yield last(replyResult(reply));
+    },
     released: () => last({ ...textResult(shuttingDown().message), isError: true }),
   };
 }

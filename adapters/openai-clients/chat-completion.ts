@@ -57,13 +57,16 @@ export class ChatEvents implements ReplyEvents {
     return this.#chunk(`{"content":${json}}`, "null");
   }
 
-  ended({ error, finishReason: reason, usage }: MessageRecord): string {
-    if (error) return errorEvent(error.message);
+  *ended({ error, finishReason: reason, usage }: MessageRecord): Generator<string> {
+    if (error) {
+      yield errorEvent(error.message);
+      return;
+    }
     const last = this.#chunk("{}", `"${finishReason(reason)}"`);
     const counts = this.#includesUsage
       ? `data: ${this.#head},"choices":[],"usage":${JSON.stringify(usageMembers(usage))}}\n\n`
       : "";
-    return `${last}${counts}data: [DONE]\n\n`;
+    yield `${last}${counts}data: [DONE]\n\n`;
   }
 
   /** Chunks cannot be resumed, and a stream that just ended would look complete. */

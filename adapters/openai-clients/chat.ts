@@ -110,7 +110,10 @@ async function answer(
   const head: CompletionHead = { messageId: feed.id, createdAt: feed.createdAt, model };
   if (stream) {
     const events = new ChatEvents(head, includesUsage);
-    return { events: context.replies.stream(feed, { from: 0, requestId, events, left }), headers };
+    return {
+      events: context.replies.stream(feed, { from: 0, requestId, events, left, memory: call.memory }),
+      headers,
+    };
   }
   return { document: completionDocument(await completedReply(sent, call, context), head), headers };
 }

@@ -48,8 +48,15 @@ export function readInput(input: unknown, path: string): SpokenInput {
   const at = spoken.findLastIndex((item) => "role" in item && item.role === "user");
   const last = spoken[at];
   if (!last || !("content" in last)) return refuseParam(path, "must have a message of the role user");
-  return { question: questionIn(last, path), history: windowOf(spoken.slice(0, at)).map(withoutParts) };
+  const seen = windowOf(spoken.slice(0, at)).map(withoutParts);
+  if (seen.filter((item) => "messageId" in item).length > mostReferences) {
+    return refuseParam(path, `must refer to at most ${mostReferences} messages before the question`);
+  }
+  return { question: questionIn(last, path), history: seen };
 }
+
+/** How many messages of a history may be named by their ids: each is read. */
+const mostReferences = 100;
 
 /** A message, and the first of its parts that is no text: earlier messages are told without it, the question is refused. */
 interface ReadMessage extends HistoryMessage {

@@ -7,7 +7,8 @@
 import { createConversation, findConversation } from "../../core/api/lookup.ts";
 import type { CallerReach, HandlerContext } from "../../core/http/route.ts";
 import type { Send } from "../../core/replies/replies.ts";
-import type { MessageRecord } from "../../core/store/records.ts";
+import { readPortions } from "../../core/store/portions.ts";
+import { type MessageRecord, mostCharactersRead } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { conversationNotFound } from "../../core/wire/errors.ts";
@@ -65,18 +66,17 @@ export async function placeBehind(
 ): Promise<Place> {
   const said = history.findLast(({ role }) => role === "assistant");
   if (!said) {
-    const slice = { order: "asc", offset: 0, limit: 1 } as const;
+    const characters = question.length + 1;
+    const slice = { order: "asc", offset: 0, limit: 1, characters } as const;
     const beginning = await store.listMessages(reach, conversationId, slice);
     const isFirst = beginning?.items[0]?.content === question;
     const isEdited = history.length === 0 && beginning?.total === 2;
     return isFirst || isEdited ? { conversationId, after: null } : { conversationId };
   }
-  const limit = 50;
-  for (let offset = 0; offset < mostCompared; offset += limit) {
-    const page = await store.listMessages(reach, conversationId, { order: "desc", offset, limit });
-    const reply = page?.items.find(({ role, content }) => role === "assistant" && content === said.content);
+  const slice = { order: "desc", offset: 0, limit: mostCompared, characters: mostCharactersRead } as const;
+  for await (const { items } of readPortions(store, reach, conversationId, slice)) {
+    const reply = items.find(({ role, content }) => role === "assistant" && content === said.content);
     if (reply) return { conversationId, after: reply.id };
-    if (!page || page.items.length < limit) break;
   }
   return { conversationId };
 }
@@ -89,7 +89,7 @@ export async function placeAfter(
   reach: CallerReach,
 ): Promise<Place> {
   const param = "previous_response_id";
-  const previous = await findResponse(previousId, reach, context);
+  const previous = await findResponse(previousId, reach, context, 0);
   if (!previous) return refuseParam(param, "must be the id of a response");
   const { conversationId } = previous.reply;
   return { ...(await placeIn(conversationId, param, context, twin, reach)), after: previousId };
@@ -101,13 +101,14 @@ interface FoundResponse {
   readonly twinId: string;
 }
 
-/** A response within reach. */
+/** A response within reach, with so many characters of its text. */
 export async function findResponse(
   messageId: string,
   reach: CallerReach,
   context: HandlerContext,
+  characters: number,
 ): Promise<FoundResponse | undefined> {
-  const reply = await context.store.getMessage(reach, messageId);
+  const reply = await context.store.getMessage(reach, messageId, { characters });
   if (reply?.role !== "assistant") return undefined;
   const conversation = await findConversation(context, reach, reply.conversationId);
   return conversation && { reply, twinId: conversation.twinId };

@@ -72,25 +72,20 @@ export class ResponseEvents implements ReplyEvents {
     );
   }
 
-  ended(reply: MessageRecord): string {
+  *ended(reply: MessageRecord): Generator<string> {
     const { content } = reply;
-    const text = encodeJson(content);
-    const part = encodeJson(outputText(content));
     const status = responseStatus(reply);
     const type = status === "in_progress" ? "incomplete" : types[status];
     const first = headNumber + 1 + content.length;
     const last = first + tailLength - 1;
     if (this.#after > last) this.#after = last - 1; // the reader has more than was saved
-    return [
-      this.#event(first, "response.output_text.done", `${this.#place},"text":${text},"logprobs":[]`),
-      this.#event(first + 1, "response.content_part.done", `${this.#place},"part":${part}`),
-      this.#event(
-        first + 2,
-        "response.output_item.done",
-        `"output_index":0,"item":${encodeJson(outputItem(reply))}`,
-      ),
-      this.#event(last, `response.${type}`, `"response":${encodeJson(responseObject(this.#head, reply))}`),
-    ].join("");
+    const ofText = (name: string, value: string | object) => `${this.#place},"${name}":${encodeJson(value)}`;
+    yield this.#event(first, "response.output_text.done", `${ofText("text", content)},"logprobs":[]`);
+    yield this.#event(first + 1, "response.content_part.done", ofText("part", outputText(content)));
+    const item = `"output_index":0,"item":${encodeJson(outputItem(reply))}`;
+    yield this.#event(first + 2, "response.output_item.done", item);
+    const response = encodeJson(responseObject(this.#head, reply));
+    yield this.#event(last, `response.${type}`, `"response":${response}`);
   }
 
   released(): string {

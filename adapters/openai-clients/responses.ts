@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createConversation, requireTwin } from "../../core/api/lookup.ts";
+import { createConversation, hold, requireTwin } from "../../core/api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import {
   type Call,
@@ -14,7 +14,7 @@ import {
   type Route,
   route,
 } from "../../core/http/route.ts";
-import type { MessageRecord } from "../../core/store/records.ts";
+import { type MessageRecord, mostCharactersAsked, mostCharactersRead } from "../../core/store/records.ts";
 import type { HistoryMessage } from "../../core/twins/engine.ts";
 import { messageNotFound } from "../../core/wire/errors.ts";
 import { type FromSchema, responseQuerySchema } from "../../core/wire/schemas.ts";
@@ -91,7 +91,7 @@ export function responseRoutes(setting: AskingSetting): Route[] {
       success: { status: 200, description: "The response, once it has ended." },
       async handle(call, context) {
         const { reply, head } = await requireResponse(call, context);
-        const ended = await context.replies.cancel(call.caller.owner, reply);
+        const ended = await context.replies.cancel(call.caller.reach, reply);
         return { document: JSON.stringify(responseObject(head, ended)) };
       },
     }),
@@ -149,7 +149,7 @@ async function respond(
             ? await placeAfter(previousId, context, twin, reach)
             : { conversationId: await createConversation(context, reach, twin.id) };
       const isNamed = conversationId !== undefined || previousId !== undefined;
-      const said = isNamed || history.length === 0 ? undefined : await recall(history, reach, context);
+      const said = isNamed || history.length === 0 ? undefined : await recall(history, reach, call, context);
       const message = { twin, content, history: said, claim, ...reach, ...place, ...sendFields(call) };
       return context.replies.send(message);
     },
@@ -160,26 +160,44 @@ async function respond(
   const head = { messageId, conversationId: feed.conversationId, createdAt, model, background };
   if (body.stream) {
     const events = new ResponseEvents(head, -1);
-    return { events: context.replies.stream(feed, { from: 0, requestId, events, left }), headers };
+    return {
+      events: context.replies.stream(feed, { from: 0, requestId, events, left, memory: call.memory }),
+      headers,
+    };
   }
   if (background) return { document: JSON.stringify(responseInProgress(head)), headers };
   const reply = await completedReply(sent, call, context);
   return { document: JSON.stringify(responseObject(head, reply)), headers };
 }
 
-/** What was said before, with the messages that are named by their ids. */
+/** What was said before, with the messages that are named by their ids, each read once. */
 async function recall(
   history: SpokenInput["history"],
   reach: CallerReach,
+  { received }: Call,
   context: HandlerContext,
 ): Promise<HistoryMessage[]> {
-  const said = history.map(async (item): Promise<HistoryMessage> => {
-    if ("content" in item) return item;
-    const found = await findResponse(item.messageId, reach, context);
-    if (!found) return refuseReference(item.path);
-    return { role: "assistant", content: found.reply.content };
-  });
-  return (await Promise.all(said)).filter(({ content }) => content !== "");
+  const known = new Map<string, HistoryMessage>();
+  const said: HistoryMessage[] = [];
+  let left = mostCharactersAsked;
+  for (const item of history) {
+    if ("content" in item) {
+      said.push(item);
+      continue;
+    }
+    let named = known.get(item.messageId);
+    if (!named) {
+      const found = await findResponse(item.messageId, reach, context, left + 1);
+      if (!found) return refuseReference(item.path);
+      named = { role: "assistant", content: found.reply.content };
+      known.set(item.messageId, named);
+      hold(received, [named.content.length]);
+    }
+    left -= named.content.length;
+    if (left < 0) refuseParam("input", `must refer to texts of at most ${mostCharactersAsked} characters`);
+    said.push(named);
+  }
+  return said.filter(({ content }) => content !== "");
 }
 
 /** The reply that a path names by its response. */
@@ -188,7 +206,8 @@ async function requireResponse(
   context: HandlerContext,
 ): Promise<{ readonly reply: MessageRecord; readonly head: ResponseHead }> {
   const messageId = messageIdOf(params.id) ?? messageNotFound();
-  const { reply, twinId: model } = (await findResponse(messageId, reach, context)) ?? messageNotFound();
+  const found = await findResponse(messageId, reach, context, mostCharactersRead);
+  const { reply, twinId: model } = found ?? messageNotFound();
   const { conversationId, createdAt } = reply;
   return { reply, head: { messageId, conversationId, createdAt, model } };
 }
@@ -201,7 +220,7 @@ function resume(
   context: HandlerContext,
 ): Result {
   const { starting_after: after = -1 } = call.query;
-  const feed = context.replies.find(call.caller.owner, reply);
+  const feed = context.replies.find(call.caller.reach, reply);
   const offset = Math.max(0, after - headNumber);
   const { ended, text } = feed;
   const isInTail = ended && offset > text.length && offset <= text.length + tailLength;
@@ -214,5 +233,7 @@ function resume(
   }
   const from = ended ? Math.min(offset, text.length) : offset;
   const events = new ResponseEvents(head, after);
-  return { events: context.replies.stream(feed, { from, requestId: call.requestId, events }) };
+  return {
+    events: context.replies.stream(feed, { from, requestId: call.requestId, events, memory: call.memory }),
+  };
 }

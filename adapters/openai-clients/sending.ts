@@ -15,7 +15,7 @@ import {
 } from "../../core/http/idempotency.ts";
 import type { Call, HandlerContext, Route } from "../../core/http/route.ts";
 import type { ReplyFeed, Send, Sent } from "../../core/replies/replies.ts";
-import type { IdempotencyClaim, MessageRecord } from "../../core/store/records.ts";
+import { type IdempotencyClaim, type MessageRecord, mostCharactersRead } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import { messageNotFound, replyFailed } from "../../core/wire/errors.ts";
 import type { CommonParameters } from "./parameters.ts";
@@ -51,16 +51,20 @@ export interface SentOnce {
   readonly left?: () => void;
 }
 
+/** A reply that is followed is read with all of its text. */
+const whole = { characters: mostCharactersRead };
+
 /** How long a request may be repeated as a retry, in milliseconds. */
 const retryWindowMs = 60_000;
 
-/** What the log and the traces say of the request that sends a message. */
+/** What a message has of the request that sends it. */
 export function sendFields({
   requestId,
   caller: { limits },
   fields,
-}: Call): Pick<Send, "requestId" | "limits" | "traceparent"> {
-  return { requestId, limits, traceparent: fields.traceparent ?? undefined };
+  received,
+}: Call): Pick<Send, "requestId" | "limits" | "traceparent" | "received"> {
+  return { requestId, limits, traceparent: fields.traceparent ?? undefined, received };
 }
 
 /** Sends a message, or finds the reply that an equal request began. */
@@ -86,8 +90,8 @@ async function sendWithKey(call: Call, context: HandlerContext, sending: Sending
     made = sent.claim;
   }
   requireSameFields(claim, made);
-  const reply = (await store.getMessage(reach, made.resourceId)) ?? messageNotFound();
-  return { feed: replies.find(reach.owner, reply), headers: replayedHeaders };
+  const reply = (await store.getMessage(reach, made.resourceId, whole)) ?? messageNotFound();
+  return { feed: replies.find(reach, reply), headers: replayedHeaders };
 }
 
 /**
@@ -100,8 +104,8 @@ async function sendOrJoin(
   { reach, path, broken, send }: Sending,
 ): Promise<SentOnce> {
   const { owner, endUser = null } = reach;
-  const whole = { ...body.whole, stream: undefined };
-  const key = sha256(JSON.stringify([caller.key?.id, owner, endUser, path, headers.conversation, whole]));
+  const request = { ...body.whole, stream: undefined };
+  const key = sha256(JSON.stringify([caller.key?.id, owner, endUser, path, headers.conversation, request]));
   const createdAt = clock.now();
   const expiresAt = createdAt + retryWindowMs;
   const claim: IdempotencyClaim = {
@@ -116,9 +120,9 @@ async function sendOrJoin(
   const brokenId = broken.take(key, createdAt);
   const isRetry = Number(headers.retryCount ?? 0) >= 1;
   const replyId = brokenId ?? (isRetry ? (await store.findClaim(claim))?.resourceId : undefined);
-  const reply = replyId === undefined ? undefined : await store.getMessage(reach, replyId);
+  const reply = replyId === undefined ? undefined : await store.getMessage(reach, replyId, whole);
   if (reply && (brokenId !== undefined || reply.status === "in_progress")) {
-    return follow(replies.find(owner, reply));
+    return follow(replies.find(reach, reply));
   }
   const sent = await send(claim);
   if ("feed" in sent) return follow(sent.feed);

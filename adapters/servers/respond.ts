@@ -37,7 +37,8 @@ export async function respond(
 ): Promise<Response> {
   const error = headersError(request.headers) ?? (keepsBodies ? unreadBodyError(request) : undefined);
   const answer = error ? service.refuse(error) : await service.answer(request);
-  const leavesBody = drainsBodies && request.body && (!request.bodyUsed || answer.status === 413);
+  const leavesBody =
+    drainsBodies && request.body && (!request.bodyUsed || answer.status === 413 || answer.status === 408);
   if (leavesBody || isClosing()) answer.headers.Connection = "close";
   // It is answered once nothing more of the body is to come.
   if (isEventStream(answer.body)) {
@@ -52,12 +53,14 @@ export async function respond(
 class WatchedStream implements EventStream {
   readonly clock: EventStream["clock"];
   readonly heartbeatMs: EventStream["heartbeatMs"];
+  readonly memory: EventStream["memory"];
   readonly #events: EventStream;
   readonly #closed: () => void;
 
   constructor(events: EventStream, closed: () => void) {
     this.clock = events.clock;
     this.heartbeatMs = events.heartbeatMs;
+    this.memory = events.memory;
     this.#events = events;
     this.#closed = closed;
   }

@@ -15,7 +15,7 @@ import {
   placesOf,
   rangesAt,
 } from "../../core/store/path.ts";
-import { type MessageRecord, mostCharactersRead, questionsSeen } from "../../core/store/records.ts";
+import { type MessageRecord, questionsSeen } from "../../core/store/records.ts";
 import type { Listing, MessageSlice, Reach, Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlValue } from "./driver.ts";
 import { historyFromRow, messageColumns, messageFromRow, pathFromRow } from "./rows.ts";
@@ -25,17 +25,15 @@ export function messageMethods(
   driver: SqlDriver,
 ): Pick<Store, "getMessage" | "listMessages" | "readHistory"> {
   return {
-    async getMessage({ owner, endUser = null }, id, { conversationId = null, skip = 0 } = {}) {
-      const params = [owner, id, endUser, conversationId];
-      const [row] = await (skip === 0
-        ? driver.all(findMessage, params)
-        : driver.all(findRestOfMessage, [...params, skip + 1]));
+    async getMessage({ owner, endUser = null }, id, { conversationId = null, skip = 0, characters }) {
+      const params = [owner, id, endUser, conversationId, skip + 1, characters];
+      const [row] = await driver.all(findMessage, params);
       return row && messageFromRow(row);
     },
 
     listMessages: (reach, conversationId, slice) => listMessages(driver, reach, conversationId, slice),
 
-    async readHistory({ owner, endUser = null }, conversationId, seq) {
+    async readHistory({ owner, endUser = null }, conversationId, { seq, characters }) {
       const [row] = await driver.all(countFailed, [owner, conversationId, endUser, seq]);
       if (!row) return [];
       const current = pathFromRow(row);
@@ -48,7 +46,7 @@ export function messageMethods(
       const length = lengthOf(path, 0) - 1; // without the question itself
       const wanted = 2 * questionsSeen(length / 2 - failed);
       const newestFirst: SqlRow[] = [];
-      let left = mostCharactersRead;
+      let left = characters;
       // One portion is nearly always enough, as few have failed. It is even, and so ends with a question.
       for (let last = length; last > 0 && newestFirst.length < wanted; last -= wanted) {
         const first = Math.max(last - wanted, 0);
@@ -95,7 +93,7 @@ async function listMessages(
     slice.characters,
   );
   // Messages are only deleted with their conversation: if some are missing now, the conversation is gone.
-  const expected = slice.characters === undefined ? last - first : Math.min(last - first, 1);
+  const expected = Math.min(last - first, 1);
   return rows.length < expected ? undefined : { items: rows.map(messageFromRow), total };
 }
 
@@ -111,14 +109,9 @@ async function readRanges(
   statements: RangeStatements,
   params: readonly SqlValue[],
   ranges: MessageRanges,
-  characters?: number,
+  characters: number,
 ): Promise<SqlRow[]> {
   const inOrder = statements.isDescending ? [...ranges].reverse() : ranges;
-  if (characters === undefined) {
-    return (
-      await Promise.all(inOrder.map((range) => driver.all(statements.all, [...params, ...range])))
-    ).flat();
-  }
   const rows: SqlRow[] = [];
   let left = characters;
   for (const [from, to] of inOrder) {
@@ -218,12 +211,12 @@ function answered(rows: readonly SqlRow[]): SqlRow[] {
   });
 }
 
-/** The conversation `$4` and the end user `$3` need to be the message's if they are not null. */
-const findMessage = `SELECT ${messageColumns} FROM messages
+/**
+ * The conversation `$4` and the end user `$3` need to be the message's if they are not null. Both databases count characters
+ * from 1.
+ */
+const findMessage = `SELECT ${messageColumns.replace("content", "substr(content, $5, $6) AS content")} FROM messages
   WHERE owner = $1 AND id = $2 AND conversation_id = COALESCE($4, conversation_id)
     AND (CAST($3 AS TEXT) IS NULL OR EXISTS (
       SELECT 1 FROM conversations
         WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
-
-/** Both databases count characters from 1. */
-const findRestOfMessage = findMessage.replace("content", "substr(content, $5) AS content");

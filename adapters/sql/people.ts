@@ -10,11 +10,12 @@ import type { SqlDriver, SqlStatement } from "./driver.ts";
 /** The store's methods about what twins know of people. */
 export function peopleMethods(driver: SqlDriver): Pick<Store, "listMemories" | "setMemory"> {
   return {
-    async listMemories(owner, endUser, twinId) {
+    async listMemories(owner, endUser, { twinId = null, after = "", limit, charactersOfEach }) {
       const rows = await driver.all(
-        `SELECT twin_id, content, updated_at FROM memories
-          WHERE owner = $1 AND end_user = $2 AND twin_id = COALESCE($3, twin_id) ORDER BY twin_id`,
-        [owner, endUser, twinId ?? null],
+        `SELECT twin_id, substr(content, 1, $6) AS content, updated_at FROM memories
+          WHERE owner = $1 AND end_user = $2 AND twin_id = COALESCE($3, twin_id) AND twin_id > $4
+          ORDER BY twin_id LIMIT $5`,
+        [owner, endUser, twinId, after, limit, charactersOfEach],
       );
       return rows.map((row) => ({
         owner,

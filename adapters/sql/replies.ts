@@ -6,7 +6,7 @@
 
 import { setImmediate } from "node:timers";
 import { type MessagePath, withPair } from "../../core/store/path.ts";
-import type { EndReply } from "../../core/store/records.ts";
+import { type EndReply, mostBranches } from "../../core/store/records.ts";
 import type { AbandonedReply, BeginReply, BeginResult, SaveResult, Store } from "../../core/store/store.ts";
 import { findClaim, makeClaim } from "./claims.ts";
 import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
@@ -135,6 +135,13 @@ interface Way {
   readonly before: string | null;
 }
 
+async function countBranches(driver: SqlDriver, conversationId: string): Promise<number> {
+  const sql =
+    "SELECT count(*) AS branches FROM messages WHERE conversation_id = $1 AND branch_from IS NOT NULL";
+  const [row] = await driver.all(sql, [conversationId]);
+  return Number(row?.branches);
+}
+
 function beginStatements(begin: BeginReply, { path, from, before }: Way): SqlStatement[] {
   const { owner, endUser = null, question, reply, lease, lastAttempt = false, claim } = begin;
   const { conversationId, seq, after } = question;
@@ -200,8 +207,12 @@ async function findWay(
   const current = pathFromRow(row);
   const upTo = forkAt === undefined ? current : await findPath(driver, conversationId, forkAt, current);
   const from = forkAt ?? (current?.at(-1)?.[1] ?? logLength) - 1;
+  const isBranch = from !== seq - 1;
+  if (isBranch && (await countBranches(driver, conversationId)) >= mostBranches) {
+    return { result: "too_many_branches" };
+  }
   const before = row.path === null ? null : String(row.path);
-  return { path: withPair(upTo, seq), from: from === seq - 1 ? null : from, before };
+  return { path: withPair(upTo, seq), from: isBranch ? from : null, before };
 }
 
 function endStatements(end: EndReply): SqlStatement[] {

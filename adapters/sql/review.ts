@@ -44,7 +44,7 @@ export function reviewMethods(
       const rated = `FROM messages WHERE ${where.join(" AND ")}`;
       const page = `SELECT id ${rated} ORDER BY rated_at DESC, id DESC`;
       return readPage(driver, { total: `SELECT count(*) AS total ${rated}`, page, params }, slice, {
-        columns: `${messageColumns.replaceAll(/\w+/g, "reply.$&")}, twin_id, end_user`,
+        columns: `${ratedColumns}, twin_id, end_user`,
         order: "reply.rated_at DESC, reply.id DESC",
         read: ratedFromRow,
       });
@@ -78,22 +78,26 @@ function conditions(owner: string, { twinId, from, to }: ReviewSlice, moment: st
 async function readPage<Item>(
   driver: SqlDriver,
   { total, page, params }: { total: string; page: string; params: readonly SqlValue[] },
-  { offset, limit }: ReviewSlice,
+  { offset, limit, charactersOfEach }: ReviewSlice,
   { columns, order, read }: { columns: string; order: string; read: (row: SqlRow) => Item },
 ): Promise<Listing<Item>> {
+  const cut = (which: string) => `substr(${which}.content, 1, $${params.length + 3})`;
   const [counted] = await driver.all(total, params);
   const next = params.length + 1;
   const rows = await driver.all(
-    `SELECT ${columns}, question.content AS asked
+    `SELECT ${columns}, ${cut("question")} AS asked, ${cut("reply")} AS content
       FROM (${page} LIMIT $${next} OFFSET $${next + 1}) AS page
         JOIN messages AS reply ON reply.id = page.id
         JOIN messages AS question ON question.id = reply.after_id
         JOIN conversations AS conversation ON conversation.owner = $1 AND conversation.id = reply.conversation_id
       ORDER BY ${order}`,
-    [...params, limit, offset],
+    [...params, limit, offset, charactersOfEach],
   );
   return { items: rows.map(read), total: Number(counted?.total) };
 }
+
+/** Without the text, of which only the beginning is read. */
+const ratedColumns = messageColumns.replace("content, ", "").replaceAll(/\w+/g, "reply.$&");
 
 function ratedFromRow(row: SqlRow): RatedReply {
   const { id, conversationId, content, sources, twinRevision, feedback } = messageFromRow(row);

@@ -108,7 +108,7 @@ export const conversationRoutes = [
     success: { status: 200, description: "The conversation as Server-Sent Events.", events: "conversation" },
     errors: ["conversation_not_found", "too_many_streams"],
     async handle(call, { store, replies }) {
-      const { caller, params, query, fields, requestId, recheck } = call;
+      const { caller, params, query, fields, requestId, recheck, memory } = call;
       const { reach, key } = caller;
       const conversation = await requireConversation(store, reach, params.id);
       const isHeader = fields.lastEventId !== null;
@@ -118,7 +118,7 @@ export const conversationRoutes = [
       }
       const { owner, endUser } = reach;
       const events = await replies.streamConversation({
-        ...{ reach, conversation, after: query.after, path, requestId, recheck },
+        ...{ reach, conversation, after: query.after, path, requestId, recheck, memory },
         caller: JSON.stringify(endUser === undefined && key ? [key.id] : [owner, endUser]),
       });
       return { events };
@@ -142,7 +142,7 @@ export const conversationRoutes = [
       let last: MessageRecord | undefined;
       if (lastMessageId !== undefined) {
         last = requireEndedReply(
-          await requireMessage(store, reach, params.id, lastMessageId),
+          await requireMessage(store, reach, { conversationId: params.id, id: lastMessageId }, 0),
           "lastMessageId",
         );
       } else if (reach.twinIds) await requireConversation(store, reach, params.id);

@@ -4,20 +4,20 @@
  * @module
  */
 
+import { type Clock, sleep } from "../base/clock.ts";
+import type { Held } from "../base/memory-budget.ts";
 import { bucketOf, bucketOfUser } from "../http/admission.ts";
 import { unavailable } from "../http/envelope.ts";
 import { type HandlerContext, route } from "../http/route.ts";
-import type { ConversationRecord } from "../store/records.ts";
+import { readPortions } from "../store/portions.ts";
+import { type ConversationRecord, mostCharactersRemembered } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
 import { conversationResource, memoryResource, messageResource } from "../wire/resources.ts";
 import { endUserParamsSchema, erasedSchema, exportLineSchema } from "../wire/schemas.ts";
 import { TextStream } from "../wire/text-stream.ts";
 
-/** How many conversations, or messages, are read at a time. */
+/** How many conversations, or memories, are read at a time. */
 const recordsAtOnce = 20;
-
-/** How many characters of messages are read at a time, if one has no more by itself. */
-const charactersAtOnce = 256 * 1024;
 
 /** How many conversations, and messages, are deleted at a time, in one transaction. */
 const deletedAtOnce = 20;
@@ -41,11 +41,11 @@ export const endUserRoutes = [
       schema: exportLineSchema,
       lines: true,
     },
-    async handle({ caller: { owner }, params, requestId }, { store, clock, log, memory }) {
+    async handle({ caller: { owner }, params, requestId, memory }, { store, clock, log }) {
       const { endUser } = params;
-      const pieces = exportPieces(store, { owner, endUser });
+      const pieces = slowed(exportPieces(store, { owner, endUser }), memory, clock);
       const failed = (error: unknown) => log("error", "an export broke off", { requestId, error });
-      return { lines: new TextStream({ pieces, clock, failed, memory: memory.hold(owner) }) };
+      return { lines: new TextStream({ pieces, clock, failed, memory }) };
     },
   }),
 
@@ -76,9 +76,24 @@ export const endUserRoutes = [
   }),
 ];
 
+/** How long an export waits where others hold all memory, in milliseconds. */
+const waitMs = 500;
+
+/** Makes the next piece only once there is memory for more. */
+async function* slowed(pieces: AsyncIterable<string>, memory: Held, clock: Clock): AsyncGenerator<string> {
+  for await (const piece of pieces) {
+    yield piece;
+    while (!memory.fits()) await sleep(clock, waitMs);
+  }
+}
+
 async function* exportPieces(store: Store, reach: Reach & { readonly endUser: string }) {
-  for (const memory of await store.listMemories(reach.owner, reach.endUser)) {
-    yield lineOf({ memory: memoryResource(memory) });
+  const slice = { limit: recordsAtOnce, charactersOfEach: mostCharactersRemembered };
+  for (let after: string | undefined; ; ) {
+    const memories = await store.listMemories(reach.owner, reach.endUser, { ...slice, after });
+    if (memories.length === 0) break;
+    yield memories.map((memory) => lineOf({ memory: memoryResource(memory) })).join("");
+    after = memories.at(-1)?.twinId;
   }
   for (let after: ConversationRecord | undefined; ; ) {
     const slice = { offset: 0, limit: recordsAtOnce, order: "asc", after } as const;
@@ -93,12 +108,11 @@ async function* exportPieces(store: Store, reach: Reach & { readonly endUser: st
 }
 
 async function* messagePieces(store: Store, reach: Reach, conversationId: string) {
-  const slice = { path: "all", limit: recordsAtOnce, order: "asc", characters: charactersAtOnce } as const;
-  for (let offset = 0; ; ) {
-    const messages = await store.listMessages(reach, conversationId, { ...slice, offset });
-    if (!messages?.items.length) return; // the conversation may have been deleted in the meantime
-    yield messages.items.map((message) => lineOf({ message: messageResource(message) })).join("");
-    offset += messages.items.length;
+  const all = Number.MAX_SAFE_INTEGER;
+  const slice = { path: "all", order: "asc", offset: 0, limit: all, characters: all } as const;
+  for await (const { items } of readPortions(store, reach, conversationId, slice)) {
+    if (items.length > 0)
+      yield items.map((message) => lineOf({ message: messageResource(message) })).join("");
   }
 }
 

@@ -6,17 +6,25 @@
  */
 
 import { invalidApiKey } from "../auth/key-lookup.ts";
+import type { Held } from "../base/memory-budget.ts";
 import type { CallerReach, HandlerContext } from "../http/route.ts";
 import type { KnownConversation } from "../replies/replies.ts";
 import {
   type ConversationRecord,
   type IdempotencyClaim,
   type MessageRecord,
+  mostCharactersRead,
   newConversation,
 } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
-import { ApiError, conversationNotFound, messageNotFound, twinNotFound } from "../wire/errors.ts";
+import {
+  ApiError,
+  conversationNotFound,
+  messageNotFound,
+  tooMuchAtOnce,
+  twinNotFound,
+} from "../wire/errors.ts";
 
 export async function requireTwin(twins: TwinSource, reach: CallerReach, id: string): Promise<Twin> {
   return (await findTwin(twins, reach, id)) ?? twinNotFound();
@@ -89,27 +97,38 @@ export function requireTwinInReach(
   if (twinIds && !twinIds.includes(twinId)) conversationNotFound();
 }
 
+/** A message with so many characters of its text. */
 export async function requireMessage(
   store: Store,
   reach: CallerReach,
-  conversationId: string,
-  id: string,
+  { conversationId, id }: Pick<MessageRecord, "conversationId" | "id">,
+  characters: number,
 ): Promise<MessageRecord> {
   await requireConversation(store, reach, conversationId);
-  return (await store.getMessage(reach, id, { conversationId })) ?? messageNotFound();
+  return (await store.getMessage(reach, id, { conversationId, characters })) ?? messageNotFound();
 }
 
-/** Like {@link requireMessage}, but only for a reply: a user's message cannot be streamed or cancelled. */
+/** Like {@link requireMessage}, but with its whole text, and only for a reply: a user's message cannot be streamed or cancelled. */
 export async function requireReply(
   store: Store,
   reach: CallerReach,
   conversationId: string,
   id: string,
 ): Promise<MessageRecord> {
-  const message = await requireMessage(store, reach, conversationId, id);
+  const message = await requireMessage(store, reach, { conversationId, id }, mostCharactersRead);
   if (message.role === "assistant") return message;
   throw new ApiError(
     "message_not_found",
     "This is a user's message; only a twin's reply can be streamed or cancelled.",
   );
+}
+
+/**
+ * Counts the texts that were read for an answer, in characters.
+ *
+ * @throws {ApiError} `unavailable` if they are too much.
+ */
+export function hold(memory: Held, lengths: readonly number[]): void {
+  const characters = lengths.reduce((sum, length) => sum + length, 0);
+  if (!memory.reserve(2 * characters)) throw tooMuchAtOnce();
 }

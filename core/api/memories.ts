@@ -6,7 +6,7 @@
 
 import { keyRequired } from "../auth/credentials.ts";
 import { type CallerReach, type PathParams, route } from "../http/route.ts";
-import type { PersonMemory } from "../store/records.ts";
+import { mostCharactersRemembered, type PersonMemory } from "../store/records.ts";
 import { memoryNotFound } from "../wire/errors.ts";
 import { memoryResource } from "../wire/resources.ts";
 import { endUserParamsSchema, memorySchema, writeMemorySchema } from "../wire/schemas.ts";
@@ -29,7 +29,8 @@ export const memoryRoutes = [
     errors: ["insufficient_scope", "memory_not_found"],
     async handle({ caller: { reach }, params }, { store }) {
       const { owner, endUser, twinId } = requireOwn(reach, params);
-      const [found = memoryNotFound()] = await store.listMemories(owner, endUser, twinId);
+      const slice = { twinId, limit: 1, charactersOfEach: mostCharactersRemembered };
+      const [found = memoryNotFound()] = await store.listMemories(owner, endUser, slice);
       return { data: memoryResource(found) };
     },
   }),

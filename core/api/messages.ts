@@ -7,7 +7,8 @@
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
 import type { ReplyFeed } from "../replies/replies.ts";
-import { messagesPath, mostCharactersRead } from "../store/records.ts";
+import { readPortions } from "../store/portions.ts";
+import { type MessageRecord, messagesPath, mostCharactersRead } from "../store/records.ts";
 import {
   conversationNotFound,
   messageNotFound,
@@ -24,7 +25,14 @@ import {
   sendMessageSchema,
   streamQuerySchema,
 } from "../wire/schemas.ts";
-import { findTwin, requireConversation, requireMessage, requireReply, requireTwinInReach } from "./lookup.ts";
+import {
+  findTwin,
+  hold,
+  requireConversation,
+  requireMessage,
+  requireReply,
+  requireTwinInReach,
+} from "./lookup.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
 
 const sendErrors = [
@@ -32,6 +40,7 @@ const sendErrors = [
   "twin_not_found",
   "message_not_found",
   "conversation_busy",
+  "too_many_branches",
   "too_many_running",
   "shutting_down",
 ] as const;
@@ -47,13 +56,19 @@ export const messageRoutes = [
     query: messagesQuerySchema,
     success: { status: 200, description: "A page of messages.", schema: messageSchema, list: true },
     errors: ["conversation_not_found", "message_not_found"],
-    async handle({ caller: { reach }, params, query }, { store }) {
+    async handle({ caller: { reach }, params, query, memory }, { store }) {
       const { order, after, path } = query;
       await requireConversation(store, reach, params.id);
       const characters = mostCharactersRead;
       const slice = { order, path, characters, ...sliceOf(query), ...(after && { after }) };
-      const list = await store.listMessages(reach, params.id, slice);
-      return pageOf(query, list ?? messageNotFound(), messageResource, ({ content }) => content.length);
+      const items: MessageRecord[] = [];
+      let total: number | undefined;
+      for await (const portion of readPortions(store, reach, params.id, slice)) {
+        hold(memory, portion.items.map(lengthOf));
+        items.push(...portion.items);
+        total ??= portion.total;
+      }
+      return pageOf(query, total === undefined ? messageNotFound() : { items, total }, messageResource);
     },
   }),
 
@@ -106,8 +121,11 @@ export const messageRoutes = [
     scope: "read_only",
     success: { status: 200, description: "The message.", schema: messageSchema },
     errors: ["conversation_not_found", "message_not_found"],
-    async handle({ caller: { reach }, params }, { store }) {
-      return { data: messageResource(await requireMessage(store, reach, params.id, params.messageId)) };
+    async handle({ caller: { reach }, params, memory }, { store }) {
+      const named = { conversationId: params.id, id: params.messageId };
+      const message = await requireMessage(store, reach, named, mostCharactersRead);
+      hold(memory, [message.content.length]);
+      return { data: messageResource(message) };
     },
   }),
 
@@ -123,9 +141,9 @@ export const messageRoutes = [
     success: { status: 200, description: "The rest of the reply as Server-Sent Events.", events: true },
     errors: ["conversation_not_found", "message_not_found"],
     async handle(call, context) {
-      const { owner, reach } = call.caller;
+      const { reach } = call.caller;
       const reply = await requireReply(context.store, reach, call.params.id, call.params.messageId);
-      return resume(context.replies.find(owner, reply), call, context);
+      return resume(context.replies.find(reach, reply), call, context);
     },
   }),
 
@@ -138,12 +156,16 @@ export const messageRoutes = [
     scope: "full_access",
     success: { status: 200, description: "The reply, once it has ended.", schema: messageSchema },
     errors: ["conversation_not_found", "message_not_found", "shutting_down"],
-    async handle({ caller: { owner, reach }, params }, { store, replies }) {
+    async handle({ caller: { reach }, params }, { store, replies }) {
       const reply = await requireReply(store, reach, params.id, params.messageId);
-      return { data: messageResource(await replies.cancel(owner, reply)) };
+      return { data: messageResource(await replies.cancel(reach, reply)) };
     },
   }),
 ];
+
+function lengthOf({ content }: MessageRecord): number {
+  return content.length;
+}
 
 /** What a client sends that reads along, among other preferences (RFC 7240). */
 const readingPace = /(?:^|,)[ \t]*reading-pace[ \t]*(?:[,;]|$)/i;
@@ -161,7 +183,7 @@ async function send(
   context: HandlerContext,
 ): Promise<SendResult> {
   const { caller, params, body, fields, headers, requestId } = call;
-  const { owner, reach, limits } = caller;
+  const { reach, limits } = caller;
   const { store, twins, replies, clock, sha256 } = context;
   const conversation = (await replies.findConversation(reach, params.id)) ?? conversationNotFound();
   requireTwinInReach(reach, conversation);
@@ -185,6 +207,7 @@ async function send(
       requestId,
       traceparent: fields.traceparent ?? undefined,
       readAlong: readingPace.test(headers.prefer ?? ""),
+      received: call.received,
       ...reach,
     });
     if ("feed" in sent) return { feed: sent.feed, headers: {} };
@@ -193,7 +216,7 @@ async function send(
   // First, because the conversation may have been deleted since it was cached, which is 404 with any fields.
   const reply = await requireReply(store, reach, conversationId, made.resourceId);
   requireSameFields(claim, made);
-  return { feed: replies.find(owner, reply), headers: replayedHeaders, repeated: true };
+  return { feed: replies.find(reach, reply), headers: replayedHeaders, repeated: true };
 }
 
 /** Follows a reply that was begun before, from the offset in the request. */
@@ -213,9 +236,10 @@ function resume(
 function follow(
   feed: ReplyFeed,
   from: number,
-  { requestId }: Call,
+  { requestId, memory }: Call,
   { replies }: HandlerContext,
   headers: Readonly<Record<string, string>> = {},
 ): Result {
-  return { events: replies.stream(feed, { from, requestId, events: new OwnEvents(requestId) }), headers };
+  const events = replies.stream(feed, { from, requestId, memory, events: new OwnEvents(requestId) });
+  return { events, headers };
 }

@@ -18,17 +18,13 @@ export function sliceOf({ page, limit }: RequestedPage): Slice {
   return { offset: (page - 1) * limit, limit };
 }
 
-/**
- * A page as an answer: items as clients see them, and the page's position in its list. `lengthOf`: how long an item's text
- * is, where it may be long.
- */
+/** A page as an answer: items as clients see them, and the page's position in its list. */
 export function pageOf<Item>(
   query: RequestedPage,
   list: Listing<Item>,
   resource: (item: Item) => unknown,
-  lengthOf: (item: Item) => number = () => 0,
 ): Result {
-  return pageOfJson(query, list, (item) => JSON.stringify(resource(item)), lengthOf);
+  return pageOfJson(query, list, (item) => JSON.stringify(resource(item)));
 }
 
 /** Like {@link pageOf}, for items that are available as JSON. */
@@ -36,10 +32,8 @@ export function pageOfJson<Item>(
   query: RequestedPage,
   list: Listing<Item>,
   json: (item: Item) => string,
-  lengthOf: (item: Item) => number,
 ): Result {
-  const length = list.items.reduce((sum, item) => sum + lengthOf(item), 0);
-  return { page: { items: mapped(list.items, json), length, pagination: positionOf(query, list) } };
+  return { page: { items: mapped(list.items, json), pagination: positionOf(query, list) } };
 }
 
 function* mapped<Item>(items: readonly Item[], map: (item: Item) => string): Iterable<string> {

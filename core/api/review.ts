@@ -17,8 +17,11 @@ import {
   unansweredQuestionSchema,
 } from "../wire/schemas.ts";
 import { momentsOf } from "./days.ts";
-import { requireMessage } from "./lookup.ts";
+import { hold, requireMessage } from "./lookup.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
+
+/** How many characters of each question and reply a list shows. */
+const charactersOfEach = 4000;
 
 const ratedMessage = {
   path: "/api/v1/conversations/{id}/messages/{messageId}/feedback",
@@ -66,16 +69,15 @@ export const reviewRoutes = [
     ownersOnly: true,
     query: feedbackQuerySchema,
     success: { status: 200, description: "A page of rated replies.", schema: ratedReplySchema, list: true },
-    async handle({ caller: { owner }, query }, { store }) {
+    async handle({ caller: { owner }, query, memory }, { store }) {
       const { twinId, rating } = query;
-      const slice = { ...sliceOf(query), ...momentsOf(query), twinId, rating };
+      const slice = { ...sliceOf(query), ...momentsOf(query), twinId, rating, charactersOfEach };
       const list = await store.listFeedback(owner, slice);
-      return pageOf(
-        query,
-        list,
-        ratedReplyResource,
-        ({ question, content }) => question.length + content.length,
+      hold(
+        memory,
+        list.items.flatMap(({ question, content }) => [question.length, content.length]),
       );
+      return pageOf(query, list, ratedReplyResource);
     },
   }),
 
@@ -94,10 +96,14 @@ export const reviewRoutes = [
       schema: unansweredQuestionSchema,
       list: true,
     },
-    async handle({ caller: { owner }, query }, { store }) {
-      const slice = { ...sliceOf(query), ...momentsOf(query), twinId: query.twinId };
+    async handle({ caller: { owner }, query, memory }, { store }) {
+      const slice = { ...sliceOf(query), ...momentsOf(query), twinId: query.twinId, charactersOfEach };
       const list = await store.listUnanswered(owner, slice);
-      return pageOf(query, list, unansweredQuestionResource, ({ question }) => question.length);
+      hold(
+        memory,
+        list.items.map(({ question }) => question.length),
+      );
+      return pageOf(query, list, unansweredQuestionResource);
     },
   }),
 ];
@@ -107,7 +113,7 @@ async function requireEndedReply(
   reach: CallerReach,
   { id, messageId }: { readonly id: string; readonly messageId: string },
 ) {
-  const message = await requireMessage(store, reach, id, messageId);
+  const message = await requireMessage(store, reach, { conversationId: id, id: messageId }, 0);
   if (message.role === "user") {
     throw validationError([
       { path: "messageId", message: "must be the id of a twin's reply, not of a question" },

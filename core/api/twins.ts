@@ -25,12 +25,7 @@ export const twinRoutes = [
       const { owner, twinIds } = reach;
       const some = twinIds && (await Promise.all(twinIds.map((id) => twins.get(owner, id))));
       const seen = some ? listTwins(some.filter((twin) => twin !== undefined)) : twins;
-      return pageOfJson(
-        query,
-        await seen.list(owner, sliceOf(query)),
-        twinJson,
-        (twin) => twinJson(twin).length,
-      );
+      return pageOfJson(query, await seen.list(owner, sliceOf(query)), twinJson);
     },
   }),
 

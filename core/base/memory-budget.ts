@@ -1,68 +1,118 @@
 /**
- * How much memory requests may hold together: of all owners, and of each.
+ * How much memory requests and replies may hold: all together, for each owner, and for each of its end users. Whatever holds
+ * text for a request counts it here as it arrives, and gives it back as it leaves.
  *
  * @module
  */
 
-/** What is held, in bytes. */
-export interface Weight {
-  /** For all owners. */
-  readonly all: number;
-  /** For one of them. */
-  readonly own: number;
+/** Whom memory is held for. */
+export interface Holder {
+  readonly owner: string;
+  /** One of the owner's end users. Absent: the owner itself. */
+  readonly endUser?: string | undefined;
 }
 
-/** Memory that is held for an owner. */
+/** The memory that one request, reply or stream holds. It begins with none. */
 export interface Held {
-  /** Holds at least so many bytes in all, unless that would be too many: then it changes nothing, and returns false. */
+  /** Whether there is any memory left. */
+  fits(): boolean;
+  /** Holds so many bytes more. False: that would be too many, and nothing has changed. */
   reserve(bytes: number): boolean;
-  /** Holds so many bytes in all, however many they are: they are there already. */
-  set(bytes: number): void;
+  /** The same, however many they are, because they are there already. Negative: fewer. */
+  count(bytes: number): void;
   /** Holds nothing any more. Idempotent. */
   release(): void;
 }
 
 const mebi = 1024 * 1024;
 
-/** The most that is held for all owners, in bytes. */
+/** The most that is held in a process, for an owner, and for an end user, in bytes. */
 const mostOfAll = 256 * mebi;
-
-/** The most that is held for one owner, in bytes. */
 const mostOfOwner = 64 * mebi;
+const mostOfEndUser = 16 * mebi;
 
-/** Counts what requests hold while they are answered, so that what would be too much is refused before it is allocated. */
+/** What is held in a process, for an owner, or for an end user. */
+class Account {
+  readonly name: string;
+  readonly most: number;
+  bytes = 0;
+  /** How many hold something: with none, the account is forgotten. */
+  holders = 0;
+
+  constructor(name: string, most: number) {
+    this.name = name;
+    this.most = most;
+  }
+}
+
+/** Counts what is held in memory, so that what would be too much is refused before it is allocated. */
 export class MemoryBudget {
-  readonly #weigh: (owner: string) => Weight;
-  #all = 0;
-  readonly #owners = new Map<string, number>();
+  readonly #all = new Account("", mostOfAll);
+  readonly #accounts = new Map<string, Account>();
 
-  /** `weigh`: what is held besides, by replies. */
-  constructor(weigh: (owner: string) => Weight) {
-    this.#weigh = weigh;
+  /** Begins to hold memory for somebody. */
+  hold(holder: Holder): Held {
+    return new Hold(() => this.#open(holder), this.#close);
   }
 
-  /** Whether so many bytes more would be too many. */
-  exceeds(owner: string, bytes: number): boolean {
-    const { all, own } = this.#weigh(owner);
-    return this.#all + all + bytes > mostOfAll || (this.#owners.get(owner) ?? 0) + own + bytes > mostOfOwner;
+  #open({ owner, endUser }: Holder): readonly Account[] {
+    const accounts = [this.#all, this.#account(owner, mostOfOwner)];
+    // No name contains a line end.
+    if (endUser !== undefined) accounts.push(this.#account(`${owner}\n${endUser}`, mostOfEndUser));
+    for (const account of accounts) account.holders++;
+    return accounts;
   }
 
-  /** Holds memory for an owner, until it is released. */
-  hold(owner: string): Held {
-    let held = 0;
-    const set = (bytes: number) => {
-      const own = (this.#owners.get(owner) ?? 0) + bytes - held;
-      this.#all += bytes - held;
-      held = bytes;
-      if (own > 0) this.#owners.set(owner, own);
-      else this.#owners.delete(owner);
-    };
-    const reserve = (bytes: number) => {
-      if (bytes <= held) return true;
-      if (this.exceeds(owner, bytes - held)) return false;
-      set(bytes);
-      return true;
-    };
-    return { reserve, set, release: () => set(0) };
+  #account(name: string, most: number): Account {
+    const known = this.#accounts.get(name) ?? new Account(name, most);
+    this.#accounts.set(name, known);
+    return known;
+  }
+
+  readonly #close = (accounts: readonly Account[]): void => {
+    for (const account of accounts) {
+      account.holders--;
+      if (account.holders === 0) this.#accounts.delete(account.name);
+    }
+  };
+}
+
+/** Finds its accounts when it first holds something, and changes them without a look-up after that: once for each token. */
+class Hold implements Held {
+  readonly #open: () => readonly Account[];
+  readonly #close: (accounts: readonly Account[]) => void;
+  #bytes = 0;
+  #accounts: readonly Account[] = [];
+
+  constructor(open: () => readonly Account[], close: (accounts: readonly Account[]) => void) {
+    this.#open = open;
+    this.#close = close;
+  }
+
+  reserve(bytes: number): boolean {
+    this.count(bytes);
+    const fits = bytes <= 0 || this.#accounts.every((account) => account.bytes <= account.most);
+    if (!fits) this.count(-bytes);
+    return fits;
+  }
+
+  fits(): boolean {
+    const fits = this.reserve(1);
+    if (fits) this.count(-1);
+    return fits;
+  }
+
+  count(bytes: number): void {
+    if (bytes === 0) return;
+    if (this.#bytes === 0) this.#accounts = this.#open();
+    this.#bytes += bytes;
+    for (const account of this.#accounts) account.bytes += bytes;
+    if (this.#bytes !== 0) return;
+    this.#close(this.#accounts);
+    this.#accounts = [];
+  }
+
+  release(): void {
+    this.count(-this.#bytes);
   }
 }

@@ -11,8 +11,12 @@ import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
 /** The maximum size of a body, in bytes, unless its route has another. */
 export const maxBodyBytes = 256 * 1024;
 
-/** How long a body may take to arrive, in milliseconds. Not every runtime has its own limit. */
-const bodyTimeoutMs = 30_000;
+/** For how long a body may be silent, in milliseconds, and how fast it must arrive from then on, in bytes a millisecond. */
+const patienceMs = 5_000;
+const leastSpeed = 65.536;
+
+/** Up to this length, in bytes, a body that the runtime reads by itself is counted once it is there. */
+const shortBody = 64 * 1024;
 
 /**
  * What a piece of a body counts for at least, in bytes, so that there are at most 16,384. While pieces are at hand, Deno
@@ -25,15 +29,15 @@ export interface BodyOptions {
   readonly clock: Clock;
   /** The maximum size, in bytes. */
   readonly most: number;
-  /** Called before so many bytes of the body are in memory. Throws if that would be too much. */
+  /** Called with the length of each piece as it arrives, in bytes. Throws if it would be too much. */
   readonly reserve: (bytes: number) => void;
 }
 
 /**
  * A request's body. Its declared size has been checked before.
  *
- * @throws {ApiError} `payload_too_large`, also for more than 16,384 pieces; `invalid_request` if it breaks off,
- * or takes longer than 30 seconds; whatever `reserve` throws.
+ * @throws {ApiError} `payload_too_large`, also for more than 16,384 pieces; `request_timeout` if it comes too slowly;
+ * `invalid_request` if it breaks off; whatever `reserve` throws.
  * @throws {TypeError} if the host has already read it: this is not the client's fault.
  */
 export async function readBytes(
@@ -45,9 +49,8 @@ export async function readBytes(
     throw new TypeError("The request's body was read before: mount the service before what parses bodies.");
   }
   const { most, reserve } = options;
-  reserve(Number(contentLength));
   // Runtimes read a whole body several times as fast as its pieces; with a known length, that is no risk.
-  if (contentLength !== null && request.arrayBuffer) {
+  if (contentLength !== null && Number(contentLength) <= shortBody && request.arrayBuffer) {
     return readAtOnce(request.arrayBuffer(), options);
   }
   const { body } = request;
@@ -65,10 +68,14 @@ export function requireShort(length: number, most: number): void {
   throw new ApiError("payload_too_large", `The body is longer than ${most} bytes or in too many pieces.`);
 }
 
-async function readAtOnce(arriving: Promise<ArrayBuffer>, { clock, most }: BodyOptions): Promise<Uint8Array> {
+async function readAtOnce(
+  arriving: Promise<ArrayBuffer>,
+  { clock, most, reserve }: BodyOptions,
+): Promise<Uint8Array> {
   try {
-    const bytes = new Uint8Array((await within(clock, bodyTimeoutMs, arriving)) ?? refuseLate());
+    const bytes = new Uint8Array(await inTime(clock, arriving, () => 0));
     requireShort(bytes.byteLength, most);
+    reserve(bytes.byteLength);
     return bytes;
   } catch (error) {
     throw asApiError(error);
@@ -79,8 +86,19 @@ async function readPieces(
   pieces: AsyncIterator<Uint8Array>,
   { clock, most, reserve }: BodyOptions,
 ): Promise<Uint8Array> {
+  const received: Uint8Array[] = [];
+  let length = 0;
+  async function collect(): Promise<void> {
+    for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
+      received.push(next.value.slice()); // copied, as even a single byte keeps 64 KiB on Deno
+      length += next.value.byteLength;
+      requireShort(Math.max(length, received.length * leastPiece), most);
+      reserve(next.value.byteLength);
+    }
+  }
   try {
-    return (await within(clock, bodyTimeoutMs, collect(pieces, { most, reserve }))) ?? refuseLate();
+    await inTime(clock, collect(), () => length);
+    return concatenate(received);
   } catch (error) {
     // Not awaited, because it would wait for a pending read. It rejects with `error` again.
     void pieces.return?.().catch(() => {});
@@ -88,23 +106,22 @@ async function readPieces(
   }
 }
 
-async function collect(
-  pieces: AsyncIterator<Uint8Array>,
-  { most, reserve }: Pick<BodyOptions, "most" | "reserve">,
-): Promise<Uint8Array> {
-  const received: Uint8Array[] = [];
-  let length = 0;
-  for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
-    received.push(next.value.slice()); // copied, as even a single byte keeps 64 KiB on Deno
-    length += next.value.byteLength;
-    requireShort(Math.max(length, received.length * leastPiece), most);
-    reserve(length);
+/** The result of reading, unless what has arrived of it is too little for the time that it took. */
+async function inTime<Result>(
+  clock: Clock,
+  reading: Promise<Result>,
+  arrived: () => number,
+): Promise<Result> {
+  const done = reading.then((result) => ({ result }));
+  for (let waitMs = patienceMs, waited = 0; ; ) {
+    const read = await within(clock, waitMs, done);
+    if (read) return read.result;
+    waited += waitMs;
+    waitMs = Math.floor(arrived() / leastSpeed) - (waited - patienceMs);
+    if (waitMs > 0) continue;
+    const message = "The body came too slowly: after 5 seconds, send 64 KiB a second or more.";
+    throw new ApiError("request_timeout", message);
   }
-  return concatenate(received);
-}
-
-function refuseLate(): never {
-  throw new ApiError("invalid_request", "The body did not arrive within 30 seconds.");
 }
 
 function asApiError(error: unknown): ApiError {

@@ -7,22 +7,16 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isJsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
+import type { Held } from "../base/memory-budget.ts";
 import type { Observer } from "../base/observe.ts";
 import type { RateLimiter } from "../limits/token-bucket.ts";
-import { ApiError, type ErrorCode, shuttingDown } from "../wire/errors.ts";
+import { ApiError, type ErrorCode, shuttingDown, tooMuchAtOnce } from "../wire/errors.ts";
 import { type Answer, type HeaderFields, type IncomingRequest, readHeaderFields } from "../wire/request.ts";
 import { requireHost, splitTarget } from "../wire/target.ts";
 import { piecesOf, TextStream } from "../wire/text-stream.ts";
 import { type IdentifyCaller, requireScope } from "./admission.ts";
 import { corsHeaders, optionsAnswer } from "./cors.ts";
-import {
-  type AnswerInPieces,
-  commonHeaders,
-  errorAnswer,
-  toAnswer,
-  toApiError,
-  tooMuchAtOnce,
-} from "./envelope.ts";
+import { type AnswerInPieces, commonHeaders, errorAnswer, toAnswer, toApiError } from "./envelope.ts";
 import { readInput, takesBody } from "./input.ts";
 import { chargeRequest } from "./rate-limit.ts";
 import type { ApiExtension, Call, Caller, HandlerContext, PathParams, Route } from "./route.ts";
@@ -149,13 +143,15 @@ export class Dispatcher {
     Object.assign(exchange.headers, headers);
     requireScope(route, caller);
     if (route.credential !== "none") await context.health.ready(); // not before: requests without credentials cost no work
-    const held = context.memory.hold(caller.owner);
-    const reserve = (bytes: number) => {
-      if (!held.reserve(bodyWeight * bytes)) throw tooMuchAtOnce();
-    };
+    const received = context.memory.hold(caller.reach);
+    const memory = context.memory.hold(caller.reach);
     try {
       const { clock } = context;
-      const { query, body } = await readInput(route, { request, fields, params, search }, { clock, reserve });
+      const { query, body } = await readInput(
+        route,
+        { request, fields, params, search },
+        { clock, received },
+      );
       exchange.named = [body, query, params];
       if (takesBody(route)) await this.#lookAgain(exchange, route, caller);
       const named: Record<string, string | null> = {};
@@ -164,6 +160,8 @@ export class Dispatcher {
       const call: Call = {
         query,
         body,
+        received,
+        memory,
         caller: exchange.caller ?? caller,
         requestId,
         request,
@@ -175,9 +173,12 @@ export class Dispatcher {
       };
       const result = await route.handle(call, context);
       exchange.named = [result.data, ...exchange.named];
-      return this.#bound(toAnswer(route.success, result), exchange);
+      return this.#bound(toAnswer(route.success, result), exchange, memory);
+    } catch (error) {
+      memory.release();
+      throw error;
     } finally {
-      held.release();
+      received.release();
     }
   }
 
@@ -191,25 +192,41 @@ export class Dispatcher {
   }
 
   /**
-   * An answer that holds no more memory than there is. A long text is sent in pieces, as its client takes them, and counted
-   * until then. What only reads is refused, and can be asked for again.
+   * An answer whose text counts until its client has it. A long one is sent in pieces, each made as the one before is taken.
+   * What only reads is refused where there is no memory left, and can be asked for again.
    */
-  #bound({ status, headers, body }: AnswerInPieces, { request, route, requestId, caller }: Exchange): Answer {
+  #bound(
+    { status, headers, body }: AnswerInPieces,
+    { request, route, requestId }: Exchange,
+    memory: Held,
+  ): Answer {
     const { context, log } = this.#options;
-    const { clock, memory } = context;
-    if (body === null || body instanceof Uint8Array) return { status, headers, body };
-    const isStream = "next" in body;
-    const bytes = isStream ? 0 : 2 * body.length;
-    const isShort = !isStream && body.length <= shortAnswer;
-    if (!caller?.owner || request.method === "HEAD" || isShort)
-      return { status, headers, body: isStream ? body : [...body.pieces].join("") };
-    if (route?.method === "GET" && memory.exceeds(caller.owner, bytes)) throw tooMuchAtOnce();
-    if (isStream) return { status, headers, body };
-    const held = memory.hold(caller.owner);
-    held.set(bytes);
-    const failed = (error: unknown) => log("error", "an answer broke off", { requestId, error });
-    const pieces = piecesOf(body.pieces);
-    return { status, headers, body: new TextStream({ pieces, clock, failed, memory: held, held: bytes }) };
+    if (body === null || request.method === "HEAD") {
+      memory.release();
+      if (body !== null && !("wake" in body)) headers["Content-Length"] = String(bytesIn(body));
+      return { status, headers, body: null };
+    }
+    if (body instanceof Uint8Array) {
+      memory.release();
+      return { status, headers, body };
+    }
+    if (route?.method === "GET" && !memory.fits()) {
+      if ("wake" in body) body.close();
+      throw tooMuchAtOnce();
+    }
+    if ("wake" in body) return { status, headers, body };
+    const rest = body[Symbol.iterator]();
+    let text = "";
+    for (let next = rest.next(); !next.done; next = rest.next()) {
+      text += next.value;
+      if (text.length <= shortAnswer) continue;
+      memory.count(2 * text.length);
+      const failed = (error: unknown) => log("error", "an answer broke off", { requestId, error });
+      const pieces = piecesOf(text, rest);
+      return { status, headers, body: new TextStream({ pieces, clock: context.clock, failed, memory }) };
+    }
+    memory.release();
+    return { status, headers, body: text };
   }
 
   /** The error that the client gets. Logs what was thrown, if that is a fault. */
@@ -254,7 +271,7 @@ export class Dispatcher {
     observe.requestEnded?.({ requestId, method, route: route?.path, status, durationMs });
     const isWhole = typeof body === "string" || body instanceof Uint8Array;
     if (method !== "HEAD" || !isWhole) return { status, headers, body };
-    headers["Content-Length"] = String((typeof body === "string" ? utf8ToBytes(body) : body).length);
+    headers["Content-Length"] = String(bytesIn(typeof body === "string" ? [body] : body));
     return { status, headers, body: null };
   }
 
@@ -293,11 +310,16 @@ export class Dispatcher {
   }
 }
 
-/** What a byte of a body counts: it is there as a byte, then as text, then in what is made of that. */
-const bodyWeight = 3;
+/** The longest text of an answer, in characters, that its connection has at once: no more than its own buffers. */
+const shortAnswer = 16 * 1024;
 
-/** The longest text of an answer, in characters, that is handed to its connection at once. */
-const shortAnswer = 256 * 1024;
+/** How long a body is in UTF-8, in bytes. */
+function bytesIn(texts: Iterable<string> | Uint8Array): number {
+  if (texts instanceof Uint8Array) return texts.length;
+  let bytes = 0;
+  for (const text of texts) bytes += utf8ToBytes(text).length;
+  return bytes;
+}
 
 /** How much of a path is logged that leads nowhere: enough to find the client's mistake. */
 const loggedPathLength = 200;

@@ -30,20 +30,14 @@ const streamHeaders = {
 
 /** An answer whose text is still in pieces. */
 export interface AnswerInPieces extends Pick<Answer, "status" | "headers"> {
-  readonly body: TextInPieces | Uint8Array<ArrayBuffer> | EventStream | null;
-}
-
-/** A text, and how long it is, or about so. */
-interface TextInPieces {
-  readonly pieces: Iterable<string>;
-  readonly length: number;
+  readonly body: Iterable<string> | Uint8Array<ArrayBuffer> | EventStream | null;
 }
 
 /** What a handler answers, in its envelope. */
 export function toAnswer(success: Success, result: Result): AnswerInPieces {
   const { status = success.status, events } = result;
   if (events !== undefined) {
-    const body = typeof events === "string" ? inOnePiece(events) : events;
+    const body = typeof events === "string" ? [events] : events;
     return { status, headers: { ...streamHeaders, ...result.headers }, body };
   }
   if (result.lines) {
@@ -54,18 +48,13 @@ export function toAnswer(success: Success, result: Result): AnswerInPieces {
     return { status, headers: { ...result.headers }, body: null };
   const { document } = result;
   const body =
-    document === undefined
-      ? envelope(result)
-      : typeof document === "string"
-        ? inOnePiece(document)
-        : document;
+    document === undefined ? envelope(result) : typeof document === "string" ? [document] : document;
   return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };
 }
 
 /** A payload as JSON, in its envelope. */
-function envelope({ data, json, page }: Result): TextInPieces {
-  if (page) return { pieces: piecesOfPage(page), length: page.length };
-  return inOnePiece(`{"data":${json ?? JSON.stringify(data)}}`);
+function envelope({ data, json, page }: Result): Iterable<string> {
+  return page ? piecesOfPage(page) : [`{"data":${json ?? JSON.stringify(data)}}`];
 }
 
 function* piecesOfPage({ items, pagination }: Page): Iterable<string> {
@@ -76,10 +65,6 @@ function* piecesOfPage({ items, pagination }: Page): Iterable<string> {
   }
   const isEmpty = before !== ",";
   yield `${isEmpty ? before : ""}],"pagination":${JSON.stringify(pagination)}}`;
-}
-
-function inOnePiece(text: string): TextInPieces {
-  return { pieces: [text], length: text.length };
 }
 
 /** An error as an answer. */
@@ -99,13 +84,6 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StoreUnavailable) return unavailable(error);
   return new ApiError("internal_error", "Something went wrong on the server.");
-}
-
-/** 503: requests and replies would hold too much memory together. */
-export function tooMuchAtOnce(): ApiError {
-  return new ApiError("unavailable", "Too much is being sent and read at once; try again in a moment.", {
-    headers: { "Retry-After": "5" },
-  });
 }
 
 /** 503 for an error of the store. An `ApiError` is meant for the client, and returned unchanged. */

@@ -5,8 +5,9 @@
  */
 
 import { isJsonObject } from "../base/json.ts";
+import type { Held } from "../base/memory-budget.ts";
 import { validators } from "../wire/built/validators.ts";
-import { ApiError, type FieldError, validationError } from "../wire/errors.ts";
+import { ApiError, type FieldError, tooMuchAtOnce, validationError } from "../wire/errors.ts";
 import { accepted, fieldErrors } from "../wire/field-errors.ts";
 import { type HeaderFields, headerNames, type IncomingRequest } from "../wire/request.ts";
 import type { InputSchema, ValueSchema } from "../wire/schemas.ts";
@@ -14,11 +15,13 @@ import { type BodyOptions, maxBodyBytes, readBytes, requireShort } from "./body.
 import { requireIdempotencyKey } from "./idempotency.ts";
 import type { Call, Route } from "./route.ts";
 
-/** The deepest nesting of arrays and objects in a body. */
+/** The deepest nesting of arrays and objects in a body, and how many values it may have: empty arrays take much memory. */
 const maxDepth = 64;
+const mostValues = 500_000;
 
 // ASCII codes.
 const quote = 34;
+const comma = 44;
 const openingBracket = 91;
 const backslash = 92;
 const closingBracket = 93;
@@ -46,21 +49,30 @@ export type Input = Pick<Call, "query" | "body">;
 export async function readInput(
   route: Route,
   { request, fields, params, search }: Pick<Call, "fields" | "params"> & RequestParts,
-  { clock, reserve }: Pick<BodyOptions, "clock" | "reserve">,
+  { clock, received }: Pick<BodyOptions, "clock"> & { readonly received: Held },
 ): Promise<Input> {
   const most = route.maxBodyBytes ?? maxBodyBytes;
   if (takesBody(route)) requireJsonBody(fields, most);
   if (route.idempotency) requireIdempotencyKey(route.idempotency, fields.idempotencyKey);
   if (route.params) requireValid(route.params, params);
   const query = route.query && readQuery(route.query, search, fields, route.queryHeaders);
-  const value = takesBody(route)
-    ? parseJson(decodeUtf8(await readBytes(request, fields, { clock, most, reserve })))
-    : undefined;
+  if (!takesBody(route)) return { query, body: undefined };
+  const reserve = (bytes: number) => {
+    if (!received.reserve(bytes)) throw tooMuchAtOnce();
+  };
+  const text = decodeUtf8(await readBytes(request, fields, { clock, most, reserve }));
+  const values = countValues(text);
+  const value = parseJson(text);
   const body = route.readBody
     ? route.readBody(value)
     : route.body && readBody(route.body, value, route.knownMembersOnly);
+  received.release(); // its bytes, which are gone
+  reserve(2 * text.length + bytesOfValue * values);
   return { query, body };
 }
+
+/** What a value takes besides its text, once it is parsed, in bytes. */
+const bytesOfValue = 32;
 
 /** Whether a route's requests have a body. */
 export function takesBody({ body, readBody }: Route): boolean {
@@ -212,9 +224,6 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 function parseJson(text: string): unknown {
   if (text === "") throw new ApiError("invalid_json", "The body is empty; send JSON, such as {}.");
-  if (isTooDeep(text)) {
-    throw new ApiError("invalid_json", `The body nests arrays and objects deeper than ${maxDepth} levels.`);
-  }
   try {
     return JSON.parse(text);
   } catch {
@@ -222,9 +231,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Counts brackets outside of strings, before a parser recurses into them. */
-function isTooDeep(text: string): boolean {
+/**
+ * How many values a JSON text has, or a few more. Before a parser makes objects of them, and recurses into them.
+ *
+ * @throws {ApiError} `invalid_json` for one that is nested too deeply, `payload_too_large` for too many.
+ */
+function countValues(text: string): number {
   let depth = 0;
+  let values = 1;
   for (let index = 0; index < text.length; index++) {
     switch (text.charCodeAt(index)) {
       case quote:
@@ -232,14 +246,23 @@ function isTooDeep(text: string): boolean {
         break;
       case openingBrace:
       case openingBracket:
-        if (++depth > maxDepth) return true;
+        values++;
+        if (++depth > maxDepth) refuseTooDeep();
+        break;
+      case comma:
+        values++;
         break;
       case closingBrace:
       case closingBracket:
         depth--;
     }
   }
-  return false;
+  if (values <= mostValues) return values;
+  throw new ApiError("payload_too_large", `The body has more than ${mostValues} values.`);
+}
+
+function refuseTooDeep(): never {
+  throw new ApiError("invalid_json", `The body nests arrays and objects deeper than ${maxDepth} levels.`);
 }
 
 /** The position of the quotation mark that ends a string, or the text's end if there is none. */

@@ -9,7 +9,7 @@ import type { KeyLookup } from "../auth/key-lookup.ts";
 import type { Clock } from "../base/clock.ts";
 import type { NewId, RandomBytes, Sha256 } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { MemoryBudget } from "../base/memory-budget.ts";
+import type { Held, MemoryBudget } from "../base/memory-budget.ts";
 import type { NamedBucket, RateDecision, RateLimiter, RatePolicy } from "../limits/token-bucket.ts";
 import type { Replies, RunningLimit } from "../replies/replies.ts";
 import type { ApiKeyRecord, Scope } from "../store/records.ts";
@@ -103,6 +103,10 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly params: PathParams;
   readonly query: Query;
   readonly body: Body;
+  /** What is held of the body, until the request is answered, or its reply takes it over. */
+  readonly received: Held;
+  /** What is held for the answer: texts that are read for it, and a stream, until all of it is with the client. */
+  readonly memory: Held;
   /** The caller's bucket after this request. */
   readonly rate: RateDecision | undefined;
   /**
@@ -116,8 +120,6 @@ export interface Call<Query = unknown, Body = unknown> {
 export interface Page {
   /** Each as JSON. That of long ones is made as it is sent: all at once would take long, and three times their memory. */
   readonly items: Iterable<string>;
-  /** How long their texts are together, in characters. */
-  readonly length: number;
   readonly pagination: Pagination;
 }
 

@@ -7,6 +7,7 @@
 import type { Clock, InFlight } from "../base/clock.ts";
 import type { NewId, Sha256 } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import type { MemoryBudget } from "../base/memory-budget.ts";
 import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { Lease, Store } from "../store/store.ts";
@@ -15,7 +16,6 @@ import type { Twin, TwinSource } from "../twins/twins.ts";
 import { ApiError } from "../wire/errors.ts";
 import type { ConversationCache } from "./conversation-cache.ts";
 import type { ConversationChanges } from "./conversation-changes.ts";
-import type { ReplyFeed } from "./feed.ts";
 
 /** What replies need. */
 export interface ReplyContext {
@@ -42,6 +42,8 @@ export interface ReplyContext {
   /** What a shutdown waits for: sends on their way to the store, producers, and waits for the ends of replies. */
   readonly inFlight: InFlight;
   readonly counts: RunningCounts;
+  /** What all hold in memory. */
+  readonly memory: MemoryBudget;
 }
 
 /** One attempt at a reply. */
@@ -49,6 +51,7 @@ export interface Production {
   /** What it counts towards while it runs. Absent: it was taken over, and counts towards nothing. */
   readonly limits?: readonly RunningLimit[] | undefined;
   readonly owner: string;
+  readonly endUser?: string | undefined;
   readonly twin: Twin;
   /** Undefined: the twin names an engine that the service does not have. */
   readonly engine: TwinEngine | undefined;
@@ -106,9 +109,4 @@ export class RunningCounts {
  */
 export function questionBytes(content: string, history: readonly HistoryMessage[] = []): number {
   return 3 * history.reduce((sum, message) => sum + message.content.length, content.length);
-}
-
-/** A reply's text, in bytes. */
-export function textBytes({ text }: Pick<ReplyFeed, "text">): number {
-  return 2 * text.length;
 }

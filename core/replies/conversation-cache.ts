@@ -7,7 +7,7 @@
  */
 
 import { LRUCache } from "lru-cache";
-import { historySeen, type MessageRecord } from "../store/records.ts";
+import { historySeen, type MessageRecord, mostCharactersAsked } from "../store/records.ts";
 import type { ConversationEnd, Reach, Store } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 
@@ -80,7 +80,8 @@ export class ConversationCache {
     if (after === null) return [];
     const known = this.#entries.get(conversationId);
     if (known?.lastMessageId === after && known.history) return copyWithWords(known.history);
-    const history = await this.#store.readHistory({ owner }, conversationId, seq);
+    const slice = { seq, characters: mostCharactersAsked };
+    const history = await this.#store.readHistory({ owner }, conversationId, slice);
     this.#update(conversationId, { logLength: seq, lastMessageId: after }, history);
     return copyWithWords(history);
   }
@@ -93,7 +94,7 @@ export class ConversationCache {
     const isEnd = known?.lastMessageId === question.after;
     const before = question.after === null ? [] : isEnd ? known?.history : undefined;
     const end = { logLength: question.seq + 2, lastMessageId: reply.id };
-    this.#update(id, end, before && historySeen([...before, ...added]));
+    this.#update(id, end, before && historySeen([...before, ...added], mostCharactersAsked));
   }
 
   /** The conversation was deleted, or another process has ended its reply. */

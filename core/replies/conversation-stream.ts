@@ -6,8 +6,9 @@
  */
 
 import { longestTimerMs, type Repetition, repeat } from "../base/clock.ts";
-import type { ConversationRecord, MessageRecord } from "../store/records.ts";
-import type { Reach } from "../store/store.ts";
+import type { Held, Holder } from "../base/memory-budget.ts";
+import { type ConversationRecord, type MessageRecord, mostCharactersRead } from "../store/records.ts";
+import type { Listing, Reach } from "../store/store.ts";
 import { ApiError, conversationNotFound, validationError } from "../wire/errors.ts";
 import { ConversationEvents } from "../wire/resources.ts";
 import type { EventPiece, EventStream } from "../wire/sse.ts";
@@ -29,10 +30,13 @@ export interface ConversationFollow {
   readonly requestId: string;
   /** Looks at the credential again. Rejects with an {@link ApiError} once it has ended. */
   readonly recheck: (maxAgeMs: number) => Promise<unknown>;
+  /** What is held for its answer. */
+  readonly memory: Held;
 }
 
-/** How many messages are read at once. */
+/** How many messages are read at once, and how many characters, if one has no more by itself. */
 const messagesAtOnce = 10;
+const charactersAtOnce = 64 * 1024;
 
 /** Pause between two looks at the log, in milliseconds, where another process may change it without a signal. */
 const pollMs = 1000;
@@ -59,7 +63,7 @@ interface Start {
 
 /** What a stream shares with the others of this process. */
 interface StreamContext extends Pick<ReplyContext, "store" | "clock" | "log" | "heartbeatMs" | "changes"> {
-  readonly find: (owner: string, reply: MessageRecord) => ReplyFeed;
+  readonly find: (holder: Holder, reply: MessageRecord) => ReplyFeed;
 }
 
 /** The streams of conversations that are open in this process. */
@@ -118,7 +122,7 @@ export class ConversationStreams {
 /** Checks the `Last-Event-ID`, or `?after=`, of a conversation's stream, and finds where it begins. */
 async function findStart(context: StreamContext, follow: ConversationFollow): Promise<Start> {
   const { reach, conversation, after, path } = follow;
-  const { id, owner, logLength } = conversation;
+  const { id, logLength } = conversation;
   const refuse = (): never => {
     const message = "must be the id of an event or a message of this conversation";
     throw validationError([{ path, message }]);
@@ -132,7 +136,8 @@ async function findStart(context: StreamContext, follow: ConversationFollow): Pr
   }
   const [, n, m] = /^(\d+)\.(\d+)$/.exec(after) ?? [];
   if (n === undefined) {
-    const message = await context.store.getMessage(reach, after, { conversationId: id });
+    const characters = mostCharactersRead;
+    const message = await context.store.getMessage(reach, after, { conversationId: id, characters });
     if (!message) return refuse();
     const next = message.seq + 1;
     if (message.status !== "in_progress") return { id: endId(message), next };
@@ -143,7 +148,7 @@ async function findStart(context: StreamContext, follow: ConversationFollow): Pr
   const [message = refuse()] = log ?? conversationNotFound();
   const { seq, role, content, status } = message;
   if (status === "in_progress") {
-    if (!context.find(owner, message).reaches(offset)) refuse();
+    if (!context.find(reach, message).reaches(offset)) refuse();
     return { id: after, next: seq + 1, within: { reply: message, from: offset } };
   }
   const end = role === "user" ? content.length : content.length + 1;
@@ -161,7 +166,14 @@ async function readLog(
   from: number,
   limit: number,
 ): Promise<readonly MessageRecord[] | undefined> {
-  const log = await store.listMessages(reach, id, { path: "all", order: "asc", offset: from, limit });
+  const characters = mostCharactersRead;
+  const log = await store.listMessages(reach, id, {
+    path: "all",
+    order: "asc",
+    offset: from,
+    limit,
+    characters,
+  });
   return log?.items;
 }
 
@@ -174,14 +186,15 @@ function endId({ seq, role, content }: MessageRecord): string {
 class ConversationStream implements EventStream {
   readonly clock: StreamContext["clock"];
   readonly heartbeatMs: number;
+  readonly memory: Held;
   readonly #context: StreamContext;
   readonly #follow: ConversationFollow;
   readonly #events: ConversationEvents;
   readonly #closed: () => void;
   /** The conversation as the client knows it. */
   #known: ConversationRecord;
-  /** The messages that were told since then. */
-  #told: readonly MessageRecord[] = [];
+  /** The messages that were told last: more than are read at once. */
+  #told: readonly Pick<MessageRecord, "id" | "seq">[] = [];
   #next: number;
   /** Events that wait to be taken. */
   #text: string;
@@ -199,6 +212,7 @@ class ConversationStream implements EventStream {
   constructor(context: StreamContext, follow: ConversationFollow, start: Start, closed: () => void) {
     this.clock = context.clock;
     this.heartbeatMs = context.heartbeatMs;
+    this.memory = follow.memory;
     this.#context = context;
     this.#follow = follow;
     this.#closed = closed;
@@ -207,6 +221,7 @@ class ConversationStream implements EventStream {
     this.#events = new ConversationEvents(follow.requestId, start.id);
     this.#text = this.#events.conversation(this.#known);
     if (start.within) this.#text += this.#followReply(start.within.reply, start.within.from);
+    this.memory.count(2 * this.#text.length);
   }
 
   wake(callback: (urgent: boolean) => void): void {
@@ -235,10 +250,11 @@ class ConversationStream implements EventStream {
     if (this.#text !== "" || this.#ended) {
       const text = this.#text;
       this.#text = "";
-      if (this.#hasMore && !this.#ended) this.#looking?.hurry();
-      if (this.#reply) this.#wake?.(true);
+      this.memory.count(-2 * text.length);
+      if (this.#reply || this.#hasMore) this.#wake?.(true);
       return { text, last: this.#ended };
     }
+    if (this.#hasMore) this.#looking?.hurry(); // its client has taken what was read before
     const piece = this.#reply?.next();
     if (!piece) return undefined;
     if (piece.last) {
@@ -279,7 +295,6 @@ class ConversationStream implements EventStream {
     const { log } = this.#context;
     try {
       await this.#readOn();
-      this.#failing = false;
     } catch (error) {
       const level = this.#failing ? "debug" : "warn"; // an outage would have every stream say the same again and again
       log(level, "a conversation could not be looked up; it will be tried again", {
@@ -302,26 +317,39 @@ class ConversationStream implements EventStream {
     const conversation = await store.getConversation(reach, id);
     const isFollowing = this.#reply !== undefined; // then no message can have been stored behind it
     const isToRead = conversation && !isFollowing;
-    const log = isToRead ? await readLog(this.#context, reach, id, this.#next, messagesAtOnce) : [];
-    const found = log ?? [];
+    const log = isToRead ? await this.#readLog(id) : undefined;
+    const found = log?.items ?? [];
     if (this.#ended) return;
+    const bytes = found.reduce((sum, { content }) => sum + 2 * content.length, 0);
+    if (!this.memory.reserve(bytes)) {
+      this.#failing = true; // it will be tried again
+      return;
+    }
+    this.#failing = false;
     let text = "";
     if (!conversation) {
       this.#ended = true;
       text = this.#events.deleted();
     } else {
       for (const message of found) text += this.#tell(message);
-      this.#hasMore = found.length === messagesAtOnce;
+      this.#hasMore = log !== undefined && this.#next < log.total;
       if (!this.#hasMore) text += this.#changesIn(conversation, isFollowing);
     }
+    this.memory.count(2 * text.length - bytes);
     if (text === "") return;
     this.#text += text;
     this.#wake?.(true);
   }
 
+  #readLog(id: string): Promise<Listing<MessageRecord> | undefined> {
+    const slice = { offset: this.#next, limit: messagesAtOnce, characters: charactersAtOnce };
+    return this.#context.store.listMessages(this.#follow.reach, id, { path: "all", order: "asc", ...slice });
+  }
+
   #tell(message: MessageRecord): string {
-    this.#next = message.seq + 1;
-    this.#told = [...this.#told, message];
+    const { id, seq } = message;
+    this.#next = seq + 1;
+    this.#told = [...this.#told, { id, seq }].slice(-2 * messagesAtOnce);
     if (message.status !== "in_progress") return this.#events.message(message, endId(message));
     const begun = this.#events.message({ ...message, content: "" }, `${message.seq}.0`);
     return begun + this.#followReply(message, 0);
@@ -329,9 +357,10 @@ class ConversationStream implements EventStream {
 
   /** Follows the running reply; returns what is to be sent first. */
   #followReply(reply: MessageRecord, from: number): string {
-    const feed = this.#context.find(this.#known.owner, reply);
+    const feed = this.#context.find(this.#follow.reach, reply);
     const { clock, heartbeatMs } = this.#context;
-    const options = { from, events: this.#events.ofReply(reply), requestId: this.#follow.requestId };
+    const { requestId } = this.#follow;
+    const options = { from, events: this.#events.ofReply(reply), requestId, memory: this.memory };
     const followed = followReply(feed, { clock, heartbeatMs, observe: {} }, options);
     if (typeof followed === "string") return followed;
     this.#reply = followed;

@@ -5,6 +5,7 @@
  */
 
 import { isCount, isJsonObject, isString } from "../base/json.ts";
+import type { Held } from "../base/memory-budget.ts";
 import { unusable } from "../base/rules.ts";
 import type { FinalState, ReplyFailure, Source, Usage } from "../store/records.ts";
 import type { EngineProgress, EngineResult, ReplyOutput } from "../twins/engine.ts";
@@ -31,6 +32,8 @@ export class Draft {
   differs = false;
   readonly #feed: ReplyFeed;
   readonly #watcher: DraftWatcher;
+  /** What the reply holds besides its text. */
+  readonly #memory: Held;
   #hasText: boolean;
   /** What an engine has written so far that repeats the text that is there. Undefined: it goes on with that text. */
   #repeated: ReplyText | undefined;
@@ -40,9 +43,10 @@ export class Draft {
   #closed = false;
 
   /** `repeats`: the engine writes the text that is there again before it goes on. */
-  constructor(feed: ReplyFeed, watcher: DraftWatcher, repeats: boolean) {
+  constructor(feed: ReplyFeed, watcher: DraftWatcher, memory: Held, repeats: boolean) {
     this.#feed = feed;
     this.#watcher = watcher;
+    this.#memory = memory;
     this.#hasText = feed.text.length > 0;
     if (repeats) this.#repeated = new ReplyText();
     this.outcome = new Promise((resolve) => {
@@ -78,6 +82,7 @@ export class Draft {
       write: this.#write,
       progress: (progress) => this.#addProgress(progress),
       beginActing: () => this.#beginActing(),
+      hold: (bytes) => !this.#closed && this.#memory.reserve(bytes),
       signal: () => this.#signal(),
     });
   }
@@ -90,12 +95,12 @@ export class Draft {
       this.#watcher.firstText();
     }
     if (this.#repeated) {
-      this.#repeated.append(text);
-      this.#catchUp();
-    } else {
-      this.#feed.text.append(text);
-      this.#feed.tell();
-    }
+      if (this.#memory.reserve(2 * text.length)) {
+        this.#repeated.append(text);
+        this.#catchUp();
+      } else this.stop(cutOff);
+    } else if (this.#feed.append(text)) this.#feed.tell();
+    else this.stop(cutOff);
   };
 
   /** Shows what the engine writes, once it has repeated all that is there. */
@@ -116,7 +121,9 @@ export class Draft {
   #addProgress(progress: EngineProgress): void {
     if (!isString(progress?.stage)) throw new TypeError("An engine's progress() takes { stage: string, … }.");
     if (this.#closed) return;
-    this.#feed.progress.push(encodeJson(progress)); // here, so that the engine gets the error for what JSON cannot represent
+    const json = encodeJson(progress); // here, so that the engine gets the error for what JSON cannot represent
+    if (!this.#memory.reserve(2 * json.length)) return; // clients do without
+    this.#feed.progress.push(json);
     if (progress.stage === "sources") this.sources = sourcesOf(progress.sources);
     if (progress.stage === "tool") this.#watcher.tool(progress);
     this.#feed.tell();
@@ -152,17 +159,20 @@ class EngineOutput implements ReplyOutput {
   readonly write: ReplyOutput["write"];
   readonly progress: ReplyOutput["progress"];
   readonly beginActing: ReplyOutput["beginActing"];
+  readonly hold: ReplyOutput["hold"];
   readonly #signal: () => AbortSignal;
 
   constructor({
     write,
     progress,
     beginActing,
+    hold,
     signal,
   }: Omit<ReplyOutput, "signal"> & { signal(): AbortSignal }) {
     this.write = write;
     this.progress = progress;
     this.beginActing = beginActing;
+    this.hold = hold;
     this.#signal = signal;
   }
 
@@ -196,6 +206,9 @@ function countsOf(usage: Partial<Usage> | null): Usage | null {
   const cached = isCount(cachedInputTokens) ? cachedInputTokens : null;
   return { inputTokens, outputTokens, totalTokens, cachedInputTokens: cached };
 }
+
+/** The reply became too long, or held too much memory; its text so far is kept. */
+const cutOff: FinalState = { status: "completed", finishReason: "length", usage: null, error: null };
 
 /** The reply was cancelled; its text so far is kept. */
 export const cancelled: FinalState = {

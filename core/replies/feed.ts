@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Held } from "../base/memory-budget.ts";
 import type { MessageRecord } from "../store/records.ts";
 import { ApiError, shuttingDown } from "../wire/errors.ts";
 import type { ClientSignal } from "../wire/request.ts";
@@ -73,6 +74,9 @@ function storable(text: string): string {
   return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", "\ufffd") : wellFormed;
 }
 
+/** How long a reply may be, in UTF-16 code units. One that would be longer ends there. */
+const mostReplyLength = 4 * 1024 * 1024;
+
 /** Who feeds a feed. */
 export interface FeedSource {
   /** Whether the reply may have more text than the feed, because it is read from the store. */
@@ -94,8 +98,8 @@ export class ReplyFeed {
   readonly conversationId: string;
   /** When the reply was begun, in milliseconds since the epoch. */
   readonly createdAt: number;
-  /** The text so far. It is replaced where another attempt goes on from less than what was sent. */
-  text = new ReplyText();
+  /** The text so far. */
+  #text = new ReplyText();
   /** The engine's progress events, each as JSON, in order. Only grows. */
   readonly progress: string[] = [];
   /** Whether the text is complete and only its end is still to be stored. */
@@ -109,8 +113,13 @@ export class ReplyFeed {
   continuedFrom: number | null = null;
   #source = noSource;
   readonly #followers = new Set<() => void>();
+  /** What the text holds, while there is somebody for whom it is kept. */
+  readonly #memory: Held;
+  #keepers = 0;
+  #counted = 0;
 
-  constructor(message: MessageRecord) {
+  constructor(message: MessageRecord, memory: Held) {
+    this.#memory = memory;
     this.id = message.id;
     this.questionId = message.after ?? "";
     this.conversationId = message.conversationId;
@@ -134,6 +143,52 @@ export class ReplyFeed {
     return this.continuedFrom !== null && offset > this.continuedFrom;
   }
 
+  get text(): ReplyText {
+    return this.#text;
+  }
+
+  /** Another attempt goes on from less than what was sent. */
+  set text(text: ReplyText) {
+    this.#text = text;
+    this.#recount();
+  }
+
+  /** Adds what an engine has written. False: the reply would be too long, or hold too much memory. */
+  append(written: string): boolean {
+    const bytes = bytesOf(written);
+    if (this.#text.length + written.length > mostReplyLength || !this.#memory.reserve(bytes)) return false;
+    this.#counted += bytes;
+    this.#text.append(written);
+    return true;
+  }
+
+  /** Whether there is memory for the text. */
+  fits(): boolean {
+    if (this.#keepers > 0) return true;
+    const bytes = bytesOf(this.#text);
+    const fits = this.#memory.reserve(bytes);
+    if (fits) this.#memory.count(-bytes);
+    return fits;
+  }
+
+  /** Counts the text from now on, for a follower or the producer. */
+  keep(): void {
+    this.#keepers++;
+    this.#recount();
+  }
+
+  /** Ends a {@link keep}. */
+  letGo(): void {
+    this.#keepers--;
+    this.#recount();
+  }
+
+  #recount(): void {
+    const bytes = this.#keepers > 0 ? bytesOf(this.#text) : 0;
+    this.#memory.count(bytes - this.#counted);
+    this.#counted = bytes;
+  }
+
   get isFollowed(): boolean {
     return this.#followers.size > 0;
   }
@@ -146,9 +201,10 @@ export class ReplyFeed {
 
   /** Adds the text of a record that begins where this text ends, and notes whether it has ended. */
   extend(message: MessageRecord): void {
-    this.text.append(message.content);
+    this.#text.append(message.content);
     this.attempt = message.attempt;
     this.continuedFrom = message.continuedFrom;
+    this.#recount();
     if (message.status === "in_progress") return;
     this.text.end();
     this.ended = { ...message, content: this.text.toString() };
@@ -166,7 +222,6 @@ export class ReplyFeed {
   end(message: MessageRecord): void {
     this.ended = message;
     this.tell();
-    this.#followers.clear();
   }
 
   /** Lets followers go, because this process is shutting down. */
@@ -179,18 +234,26 @@ export class ReplyFeed {
   subscribe(changed: () => void): void {
     const first = !this.isFollowed;
     this.#followers.add(changed);
+    this.keep();
     if (first) this.#source.followed();
   }
 
   /** Doing so twice is harmless. */
   unsubscribe(changed: () => void): void {
-    if (this.#followers.delete(changed) && !this.isFollowed) this.#source.left();
+    if (!this.#followers.delete(changed)) return;
+    this.letGo();
+    if (!this.isFollowed) this.#source.left();
   }
 
   /** Notifies followers. */
   tell(): void {
     for (const changed of this.#followers) changed();
   }
+}
+
+/** What a text takes in memory, in bytes. */
+function bytesOf({ length }: { readonly length: number }): number {
+  return 2 * length;
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
+import type { Held } from "../base/memory-budget.ts";
 import type { ReplyEvents } from "../wire/resources.ts";
 import { type EventPiece, type EventStream, encodeJson } from "../wire/sse.ts";
 import type { ReplyContext } from "./context.ts";
@@ -20,6 +21,8 @@ export interface FollowOptions {
   readonly left?: (() => void) | undefined;
   /** The request that follows, for whoever observes. */
   readonly requestId: string;
+  /** What is held for its answer. */
+  readonly memory: Held;
 }
 
 /** What a follower needs of what replies share. */
@@ -37,13 +40,18 @@ export function followReply(
   const follower = new ReplyFollower(feed, context, options);
   const from = feed.cutsBack(options.from) ? (feed.continuedFrom ?? 0) : options.from;
   const isWhole = feed.ended && feed.text.length - from <= deltaLength;
-  return isWhole ? (follower.next()?.text ?? "") : follower;
+  if (!isWhole) return follower;
+  let text = "";
+  for (let piece = follower.next(); piece; piece = piece.last ? undefined : follower.next())
+    text += piece.text;
+  return text;
 }
 
-/** Remembers only an offset, and what was sent besides the text. */
+/** Remembers only an offset, and what was sent besides the text: it has nothing ready that would count. */
 class ReplyFollower implements EventStream {
   readonly clock: Clock;
   readonly heartbeatMs: number;
+  readonly memory: Held;
   readonly #feed: ReplyFeed;
   readonly #options: FollowOptions;
   readonly #observe: FollowContext["observe"];
@@ -53,6 +61,8 @@ class ReplyFollower implements EventStream {
   #progressSent = 0;
   /** Whether the `accepted` event was sent, or is to be left out. */
   #acceptedSent: boolean;
+  /** The last events, as far as they were not sent. */
+  #last: Generator<string> | undefined;
   #ended = false;
   /** Undefined: nobody reads yet, or any more. */
   #wake: ((urgent: boolean) => void) | undefined;
@@ -60,6 +70,7 @@ class ReplyFollower implements EventStream {
   constructor(feed: ReplyFeed, { clock, heartbeatMs, observe }: FollowContext, options: FollowOptions) {
     this.clock = clock;
     this.heartbeatMs = heartbeatMs;
+    this.memory = options.memory;
     this.#observe = observe;
     this.#feed = feed;
     this.#options = options;
@@ -114,17 +125,32 @@ class ReplyFollower implements EventStream {
     if (this.#offset < feed.text.length || this.#attempt < feed.attempt) {
       this.#wake?.(true); // the rest is the next piece
     } else if (feed.ended) {
-      this.#ended = true;
       // It was cancelled for a process that had sent more than it could save.
       const isLost = feed.ended.status === "cancelled" && this.#offset > feed.text.length;
       if (isLost) text += this.#continuation(feed.text.length);
-      text += events.ended(feed.ended, this.#offset);
+      this.#last ??= events.ended(feed.ended, this.#offset);
+      text += this.#nextOfLast(this.#last);
     }
     if (feed.released && !feed.ended) {
       this.#ended = true;
       text += events.released();
     }
     return text === "" && !this.#ended ? undefined : { text, last: this.#ended };
+  }
+
+  /** Each of the last events may have all of the text: those of a long one are made one by one. */
+  #nextOfLast(last: Generator<string>): string {
+    let text = "";
+    while (text.length < deltaLength) {
+      const { done, value } = last.next();
+      if (done) {
+        this.#ended = true;
+        return text;
+      }
+      text += value;
+    }
+    this.#wake?.(true);
+    return text;
   }
 
   /** Tells the client to cut its text back to where the reply goes on without it, if it can be told. */

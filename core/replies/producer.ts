@@ -6,10 +6,11 @@
 
 import { sleep } from "../base/clock.ts";
 import type { LogLevel } from "../base/log.ts";
-import type { MessageRecord } from "../store/records.ts";
+import type { Held } from "../base/memory-budget.ts";
+import { type MessageRecord, mostCharactersRemembered } from "../store/records.ts";
 import { type Store, StoreUnavailable } from "../store/store.ts";
 import { type EngineProgress, ModelError, type TwinEngine } from "../twins/engine.ts";
-import type { Production, ReplyContext } from "./context.ts";
+import { type Production, questionBytes, type ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, type DraftWatcher, failed, type Outcome } from "./draft.ts";
 import { type FeedSource, ReplyFeed } from "./feed.ts";
 import { ReplyReport } from "./report.ts";
@@ -22,6 +23,8 @@ export class Producer implements FeedSource, DraftWatcher {
   readonly feed: ReplyFeed;
   readonly draft: Draft;
   readonly saver: Saver;
+  /** What its engine is asked, and holds. */
+  readonly memory: Held;
   readonly #report: ReplyReport;
   readonly #context: ReplyContext;
   /** The engine was called: what fails after that is the model. */
@@ -34,9 +37,11 @@ export class Producer implements FeedSource, DraftWatcher {
     this.#context = context;
     this.production = production;
     this.#report = new ReplyReport(context, production);
-    this.feed = new ReplyFeed(production.reply);
+    this.memory = context.memory.hold(production);
+    this.feed = new ReplyFeed(production.reply, context.memory.hold(production));
+    this.feed.keep();
     const repeats = continuation(production) === "exact";
-    this.draft = new Draft(this.feed, this, repeats);
+    this.draft = new Draft(this.feed, this, this.memory, repeats);
     this.saver = new Saver(context, { production, feed: this.feed, draft: this.draft, isReadHere });
     this.feed.feedFrom(this);
   }
@@ -119,17 +124,27 @@ export class Producer implements FeedSource, DraftWatcher {
     }
   }
 
-  /** A store that is down for a moment, or a broken connection, is no reason to fail an accepted reply. */
+  /**
+   * A store that is down for a moment, a broken connection, and others who hold all memory are no reason to fail an accepted
+   * reply.
+   */
   async #readConversation(known: string | null | undefined) {
     const { owner, twin, question, reply, history } = this.production;
     const { conversations, store, clock, log } = this.#context;
+    const reserve = (bytes: number) => {
+      if (!this.memory.reserve(bytes)) throw new StoreUnavailable("Others hold all memory.");
+    };
+    let historyBytes = 0; // not known before it was read once
     for (let level: LogLevel = "warn"; ; level = "debug") {
       try {
+        reserve(historyBytes);
         const [endUser, seen] = await Promise.all([
           conversations.endUserOf(owner, question.conversationId),
           history ?? conversations.historyOf(owner, question),
-        ]);
+        ]).finally(() => this.memory.count(-historyBytes));
         const memory = known === undefined ? await readMemory(store, owner, endUser, twin.id) : known;
+        historyBytes = history ? 0 : questionBytes("", seen); // one that a request had is counted
+        reserve(historyBytes);
         return { endUser, history: seen, memory };
       } catch (error) {
         if (this.draft.closed || !(error instanceof StoreUnavailable)) throw error;
@@ -164,7 +179,8 @@ export async function readMemory(
   twinId: string,
 ): Promise<string | null> {
   if (endUser === null) return null;
-  const [memory] = await store.listMemories(owner, endUser, twinId);
+  const slice = { twinId, limit: 1, charactersOfEach: mostCharactersRemembered };
+  const [memory] = await store.listMemories(owner, endUser, slice);
   return memory?.content ?? null;
 }
 

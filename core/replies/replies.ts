@@ -6,13 +6,13 @@
  */
 
 import { InFlight, within } from "../base/clock.ts";
-import type { Weight } from "../base/memory-budget.ts";
+import type { Holder } from "../base/memory-budget.ts";
 import type { ConversationRecord, MessageRecord } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
-import { shuttingDown } from "../wire/errors.ts";
+import { shuttingDown, tooMuchAtOnce } from "../wire/errors.ts";
 import type { ClientSignal } from "../wire/request.ts";
 import type { EventStream } from "../wire/sse.ts";
-import { type ReplyContext, RunningCounts, textBytes } from "./context.ts";
+import { type ReplyContext, RunningCounts } from "./context.ts";
 import { ConversationCache, type KnownConversation } from "./conversation-cache.ts";
 import { ConversationChanges } from "./conversation-changes.ts";
 import { type ConversationFollow, ConversationStreams } from "./conversation-stream.ts";
@@ -61,7 +61,7 @@ export class Replies {
     this.#running = new RunningReplies(this.#context, this.#stored);
     this.#sweeper = new Sweeper(this.#context, this.#running);
     this.#stopListening = options.store.signals?.listen("erased", (person) => void this.#eraseHere(person));
-    const find = (owner: string, reply: MessageRecord) => this.find(owner, reply);
+    const find = (holder: Holder, reply: MessageRecord) => this.find(holder, reply);
     this.#conversationStreams = new ConversationStreams(
       { ...this.#context, find },
       options.maxConversationStreams,
@@ -100,7 +100,7 @@ export class Replies {
     if (this.#closing) throw shuttingDown();
     const { counts, inFlight } = this.#context;
     counts.enter(turn.limits);
-    const reply = replyUnstored(this.#context, turn);
+    const reply = this.#begin(turn);
     this.#unstored.add(reply);
     const held = reply.end.finally(() => {
       this.#unstored.delete(reply);
@@ -111,13 +111,27 @@ export class Replies {
     return reply.feed;
   }
 
-  /** A reply to follow, wherever it runs. */
-  find(owner: string, reply: MessageRecord): ReplyFeed {
-    return this.#running.feedOf(reply) ?? this.#stored.feedOf(owner, reply);
+  #begin(turn: UnstoredTurn): UnstoredReply {
+    try {
+      return replyUnstored(this.#context, turn);
+    } catch (error) {
+      this.#context.counts.leave(turn.limits);
+      throw error;
+    }
   }
 
-  /** Follows a reply from an offset that it {@link ReplyFeed.reaches}, as an event stream, or as all of its events. */
+  /** A reply to follow, wherever it runs. `holder`: who follows it. */
+  find(holder: Holder, reply: MessageRecord): ReplyFeed {
+    return this.#running.feedOf(reply) ?? this.#stored.feedOf(holder, reply);
+  }
+
+  /**
+   * Follows a reply from an offset that it {@link ReplyFeed.reaches}, as an event stream, or as all of its events.
+   *
+   * @throws {ApiError} `unavailable`: its text would be too much.
+   */
   stream(feed: ReplyFeed, options: FollowOptions): EventStream | string {
+    if (!feed.fits()) throw tooMuchAtOnce();
     return followReply(feed, this.#context, options);
   }
 
@@ -137,12 +151,12 @@ export class Replies {
   }
 
   /** Cancels a reply in progress, wherever it runs, and resolves with the reply at its end. Idempotent. */
-  async cancel(owner: string, reply: MessageRecord): Promise<MessageRecord> {
+  async cancel(holder: Holder, reply: MessageRecord): Promise<MessageRecord> {
     const { store } = this.#context;
-    const feed = this.find(owner, reply);
+    const feed = this.find(holder, reply);
     await this.#running.stop(reply.id, cancelled);
     if (!feed.ended) {
-      await store.requestCancel({ owner }, reply.id);
+      await store.requestCancel({ owner: holder.owner }, reply.id);
       store.signals?.notify("stop", reply.id);
     }
     return endOf(feed);
@@ -172,16 +186,6 @@ export class Replies {
   /** What a signal calls an end user: names may have spaces, and are nobody else's business. */
   #personOf({ owner, endUser }: Pick<UnstoredReply, "owner" | "endUser">): string {
     return this.#context.sha256(JSON.stringify([owner, endUser]));
-  }
-
-  /** What the replies that this process produces or shows hold, in bytes. */
-  weigh(owner: string): Weight {
-    const parts = [this.#running.weigh(owner), this.#stored.weigh(owner)];
-    for (const { owner: whose, feed, asked } of this.#unstored) {
-      const all = asked + textBytes(feed);
-      parts.push({ all, own: whose === owner ? all : 0 });
-    }
-    return parts.reduce((one, other) => ({ all: one.all + other.all, own: one.own + other.own }));
   }
 
   /** Refuses new sends, gives running replies `graceMs`, then ends those left as interrupted. */

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Weight } from "../base/memory-budget.ts";
 import type { MessageRecord } from "../store/records.ts";
-import { type Production, questionBytes, type ReplyContext, textBytes } from "./context.ts";
+import { tooMuchAtOnce } from "../wire/errors.ts";
+import { type Production, questionBytes, type ReplyContext } from "./context.ts";
 import type { Outcome } from "./draft.ts";
 import type { ReplyFeed } from "./feed.ts";
 import { Producer } from "./producer.ts";
@@ -18,8 +18,6 @@ import type { StoredReplies } from "./stored-reply.ts";
  */
 interface Running {
   producer: Producer | undefined;
-  /** What the engine is asked, in bytes. */
-  readonly asked: number;
   /** Resolves once this process does not produce the reply any more. */
   readonly finished: Promise<void>;
   finish(): void;
@@ -58,37 +56,26 @@ export class RunningReplies {
     return undefined;
   }
 
-  /** What is held, in bytes: each text, and what its engine was asked. */
-  weigh(owner: string): Weight {
-    let all = 0;
-    let own = 0;
-    for (const { producer, asked } of this.#running.values()) {
-      if (!producer) continue;
-      const { production, feed } = producer;
-      const bytes = asked + textBytes(feed);
-      all += bytes;
-      if (production.owner === owner) own += bytes;
-    }
-    return { all, own };
-  }
-
   /**
    * A producer for a reply that is on its way to the store. It is found at once, because others may see the reply in
    * the store before this process hears that it is there. {@link start} or {@link discard} must follow.
    *
-   * @throws {ApiError} `too_many_running`
+   * @throws {ApiError} `too_many_running`, `unavailable`
    */
   prepare(production: Production): Producer {
-    const { limits, reply } = production;
+    const { limits, reply, question, history } = production;
     const { id } = reply;
     if (limits) this.#context.counts.enter(limits);
     const producer = new Producer(this.#context, production, () => this.#stored.follows(id));
+    if (!producer.memory.reserve(questionBytes(question.content, history))) {
+      if (limits) this.#context.counts.leave(limits);
+      throw tooMuchAtOnce();
+    }
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    const asked = questionBytes(production.question.content, production.history);
-    this.#running.set(id, { producer, asked, finished, finish });
+    this.#running.set(id, { producer, finished, finish });
     return producer;
   }
 
@@ -140,8 +127,10 @@ export class RunningReplies {
   #remove(replyId: string): void {
     const entry = this.#running.get(replyId);
     if (!entry) return;
-    const { limits } = entry.producer?.production ?? {};
-    if (limits) this.#context.counts.leave(limits);
+    const { producer } = entry;
+    if (producer?.production.limits) this.#context.counts.leave(producer.production.limits);
+    producer?.memory.release();
+    producer?.feed.letGo();
     entry.producer = undefined;
     this.#running.delete(replyId);
     entry.finish();

@@ -7,7 +7,13 @@
 
 import { isWithin, type Repetition, repeat, sleep } from "../base/clock.ts";
 import type { LogLevel } from "../base/log.ts";
-import { ended, type FinalState, type MessageRecord, questionKey } from "../store/records.ts";
+import {
+  ended,
+  type FinalState,
+  type MessageRecord,
+  mostCharactersRead,
+  questionKey,
+} from "../store/records.ts";
 import type { Lease, SaveResult } from "../store/store.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, type Draft, type Outcome } from "./draft.ts";
@@ -243,7 +249,7 @@ export class Saver {
       if (await store.endReply(end)) return { message, own: true };
     }
     // Another process has ended it or goes on with it, or it was deleted with its conversation.
-    const message = await store.getMessage({ owner }, id);
+    const message = await store.getMessage({ owner }, id, { characters: mostCharactersRead });
     return { message: message ?? this.#record(cancelled), own: false };
   }
 

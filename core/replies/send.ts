@@ -5,6 +5,7 @@
  */
 
 import { within } from "../base/clock.ts";
+import type { Held } from "../base/memory-budget.ts";
 import type { IdempotencyClaim, MadeClaim, MessageRecord } from "../store/records.ts";
 import { type BeginReply, type BeginResult, type Reach, StoreUnavailable } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
@@ -14,6 +15,7 @@ import {
   conversationNotFound,
   messageNotFound,
   requireEndedReply,
+  tooManyBranches,
 } from "../wire/errors.ts";
 import type { ReplyContext, RunningLimit } from "./context.ts";
 import type { ReplyFeed } from "./feed.ts";
@@ -44,6 +46,8 @@ export interface Send extends Reach {
   readonly traceparent: string | undefined;
   /** Whether its client reads along. Default: no. */
   readonly readAlong?: boolean;
+  /** What the request holds of its body: from now on, the reply counts it. Absent: nothing. */
+  readonly received?: Held | undefined;
 }
 
 /** The result of a send: the reply to follow, or the claim of an equal request that was made before. */
@@ -52,7 +56,7 @@ export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
 /** Stores a question and its reply, and has the reply produced. */
 export async function sendMessage(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent> {
   const { owner, endUser, conversationId, content, history, twin, claim } = send;
-  const { limits, requestId, traceparent, readAlong = false } = send;
+  const { limits, requestId, traceparent, readAlong = false, received } = send;
   const { engines, sha256, newId, clock, conversations } = context;
   const revision = twinRevision(twin, sha256);
   const ids = { question: newId("msg"), reply: newId("msg") };
@@ -66,6 +70,7 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
     const lease = newLease(context);
     const asked = {
       owner,
+      endUser,
       twin,
       engine,
       question,
@@ -77,6 +82,7 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
       reply,
       lease,
     };
+    received?.release();
     const producer = running.prepare(asked);
     let begun: BeginResult | undefined;
     try {
@@ -102,6 +108,8 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
         return { claim: begun.claim };
       case "busy":
         throw conversationBusy(begun.replyId);
+      case "too_many_branches":
+        throw tooManyBranches();
       case "not_found":
         conversations.forget(conversationId);
         return conversationNotFound();
@@ -119,7 +127,7 @@ async function findFork(
   after: string | null,
 ): Promise<number> {
   if (after === null) return -1;
-  const found = await store.getMessage({ owner, endUser }, after, { conversationId });
+  const found = await store.getMessage({ owner, endUser }, after, { conversationId, characters: 0 });
   if (found) return requireEndedReply(found, "after").seq;
   if (await store.getConversation({ owner, endUser }, conversationId)) return messageNotFound();
   conversations.forget(conversationId); // it was deleted since it was cached

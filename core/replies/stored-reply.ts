@@ -6,9 +6,9 @@
  */
 
 import { type Repetition, repeat } from "../base/clock.ts";
-import type { Weight } from "../base/memory-budget.ts";
-import type { MessageRecord } from "../store/records.ts";
-import { type ReplyContext, textBytes } from "./context.ts";
+import type { Holder } from "../base/memory-budget.ts";
+import { type MessageRecord, mostCharactersRead } from "../store/records.ts";
+import type { ReplyContext } from "./context.ts";
 import { cancelled } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
 import { announceMs } from "./saver.ts";
@@ -22,8 +22,8 @@ const idlePollMs = 1000;
 /** The replies that are followed through the store. */
 export class StoredReplies {
   readonly #context: ReplyContext;
-  /** Feeds with their owners: two of one reply, where both came before either was followed. */
-  readonly #followed = new Map<ReplyFeed, string>();
+  /** Two of one reply, where both came before either was followed. */
+  readonly #followed = new Set<ReplyFeed>();
   readonly #shared = new Map<string, ReplyFeed>();
   #released = false;
 
@@ -32,11 +32,11 @@ export class StoredReplies {
   }
 
   /** A reply to follow. Later followers share the text, and the polling, of earlier ones. */
-  feedOf(owner: string, reply: MessageRecord): ReplyFeed {
+  feedOf(holder: Holder, reply: MessageRecord): ReplyFeed {
     const known = this.#shared.get(reply.id);
     if (known && known.attempt >= reply.attempt) return known; // else its next look will find the next attempt
-    const feed = new ReplyFeed(reply);
-    this.#feed(feed, owner, reply);
+    const feed = new ReplyFeed(reply, this.#context.memory.hold(holder));
+    this.#feed(feed, holder.owner, reply);
     return feed;
   }
 
@@ -51,22 +51,10 @@ export class StoredReplies {
     return this.#shared.has(replyId);
   }
 
-  /** What the texts of followed replies hold, in bytes. */
-  weigh(owner: string): Weight {
-    let all = 0;
-    let own = 0;
-    for (const [feed, whose] of this.#followed) {
-      const bytes = textBytes(feed);
-      all += bytes;
-      if (whose === owner) own += bytes;
-    }
-    return { all, own };
-  }
-
   /** Releases all followers, also those that come later, because this process is shutting down. */
   release(): void {
     this.#released = true;
-    for (const feed of this.#followed.keys()) feed.release();
+    for (const feed of this.#followed) feed.release();
   }
 
   #feed(feed: ReplyFeed, owner: string, message: MessageRecord): void {
@@ -74,7 +62,7 @@ export class StoredReplies {
     feed.feedFrom({
       delayed: reader !== undefined,
       followed: () => {
-        this.#followed.set(feed, owner);
+        this.#followed.add(feed);
         this.#shared.set(feed.id, feed);
         reader?.start();
         if (this.#released) feed.release();
@@ -174,7 +162,10 @@ class StoredReply {
     const { id } = message;
     this.#looks++;
     try {
-      const found = await store.getMessage({ owner }, id, { skip: this.#characters });
+      const found = await store.getMessage({ owner }, id, {
+        skip: this.#characters,
+        characters: mostCharactersRead,
+      });
       this.#failing = false;
       // A reply that is gone was deleted with its conversation, which cancels it.
       return found ?? { ...message, ...cancelled, content: "", completedAt: clock.now() };

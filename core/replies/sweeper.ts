@@ -6,6 +6,7 @@
  */
 
 import { type Repetition, repeat } from "../base/clock.ts";
+import { mostCharactersRead } from "../store/records.ts";
 import type { AbandonedReply } from "../store/store.ts";
 import type { Twin } from "../twins/twins.ts";
 import type { Production, ReplyContext } from "./context.ts";
@@ -155,15 +156,16 @@ async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promis
   if (found.cancelRequested || found.lastAttempt || found.attempt >= mostAttempts) return undefined;
   const { store, engines } = context;
   const { owner, conversationId, id } = found;
+  const characters = mostCharactersRead;
   const [conversation, reply] = await Promise.all([
     store.getConversation({ owner }, conversationId),
-    store.getMessage({ owner }, id, { conversationId }),
+    store.getMessage({ owner }, id, { conversationId, characters }),
   ]);
   if (!conversation || !reply) return undefined;
   const twin = await twinOf(context, owner, conversation.twinId);
   const engine = twin && engines[twin.engine];
   if (!engine || (reply.content !== "" && !engine.continues)) return undefined;
-  const question = await store.getMessage({ owner }, reply.after ?? "");
+  const question = await store.getMessage({ owner }, reply.after ?? "", { characters });
   if (!question) return undefined;
   const next = { ...reply, attempt: found.attempt + 1, continuedFrom: reply.content.length };
   const lease = newLease(context);

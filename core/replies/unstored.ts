@@ -7,6 +7,7 @@
 import { ended, type MessageRecord } from "../store/records.ts";
 import type { EngineProgress, HistoryMessage } from "../twins/engine.ts";
 import { twinRevision } from "../twins/twins.ts";
+import { tooMuchAtOnce } from "../wire/errors.ts";
 import { questionBytes, type ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, failed } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
@@ -16,7 +17,10 @@ import { newMessages, type Send } from "./send.ts";
 
 /** What is asked, by whom. */
 export interface UnstoredTurn
-  extends Pick<Send, "owner" | "endUser" | "limits" | "twin" | "content" | "requestId" | "traceparent"> {
+  extends Pick<
+    Send,
+    "owner" | "endUser" | "limits" | "twin" | "content" | "requestId" | "traceparent" | "received"
+  > {
   readonly history: readonly HistoryMessage[];
 }
 
@@ -25,8 +29,6 @@ export interface UnstoredReply {
   readonly owner: string;
   readonly endUser: string | undefined;
   readonly feed: ReplyFeed;
-  /** What the engine is asked, in bytes. */
-  readonly asked: number;
   /** Resolves once the reply has ended and is counted. */
   readonly end: Promise<void>;
   /** Ends the reply because its end user is erased. It counts under nobody's name. */
@@ -35,7 +37,11 @@ export interface UnstoredReply {
   interrupt(): void;
 }
 
-/** Asks the twin's engine. The reply is cancelled once its follower leaves, and counted once it has ended. */
+/**
+ * Asks the twin's engine. The reply is cancelled once its follower leaves, and counted once it has ended.
+ *
+ * @throws {ApiError} `unavailable`
+ */
 export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): UnstoredReply {
   const { clock, engines, maxReplyMs, newId, sha256, store } = context;
   const { owner, endUser, twin, history, content } = turn;
@@ -49,22 +55,26 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
   const ids = { question: newId("msg"), reply: newId("msg") };
   const { reply } = newMessages(fields, ids, clock.now());
   const engine = engines[twin.engine];
+  const memory = context.memory.hold(turn);
+  turn.received?.release();
+  if (!memory.reserve(questionBytes(content, history))) throw tooMuchAtOnce();
   const report = new ReplyReport(context, { reply, engine, ...turn });
-  const feed = new ReplyFeed(reply);
+  const feed = new ReplyFeed(reply, context.memory.hold(turn));
+  feed.keep();
   const watcher = {
     firstText: () => report.firstText(),
     tool: (progress: EngineProgress) => report.tool(progress),
     acts: async () => {}, // nobody else can begin it again
   };
-  const draft = new Draft(feed, watcher, false);
+  const draft = new Draft(feed, watcher, memory, false);
   feed.feedFrom({ delayed: false, followed() {}, left: () => draft.stop(cancelled) });
   let erased = false;
 
   async function ask(): Promise<void> {
     try {
       const origin = { owner, endUser: endUser ?? null, conversationId: null, messageId: reply.id };
-      const memory = await readMemory(store, owner, origin.endUser, twin.id);
-      const given = { twin, history, memory, content, origin, traceparent: report.traceparent() };
+      const known = await readMemory(store, owner, origin.endUser, twin.id);
+      const given = { twin, history, memory: known, content, origin, traceparent: report.traceparent() };
       draft.end(completed(await requireEngine({ twin, engine }).reply(given, draft.output())));
     } catch (error) {
       if (!draft.closed) draft.end(failed(report.failed(error)));
@@ -84,7 +94,9 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
     const text = { content: feed.text.toString(), sources: draft.sources ?? null };
     const message = ended(reply, state, text, clock.now());
     await count(context, erased ? { ...turn, endUser: undefined } : turn, message, report);
+    memory.release();
     feed.end(message);
+    feed.letGo();
   }
 
   const erase = () => {
@@ -95,7 +107,7 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
     if (!draft.closed) report.interrupted();
     draft.stop(failed("interrupted"));
   };
-  return { owner, endUser, feed, asked: questionBytes(content, history), end: run(), erase, interrupt };
+  return { owner, endUser, feed, end: run(), erase, interrupt };
 }
 
 /** Once only, as a store that has failed may have counted it nevertheless: the log has what may be missing. */

@@ -12,7 +12,7 @@ import {
   type MessageEntry,
 } from "./memory-records.ts";
 import { lengthOf, type MessagePath, pathTo, placeOn, placesOf, rangesAt } from "./path.ts";
-import { historySeen, upTo } from "./records.ts";
+import { firstCharacters, historySeen, upTo } from "./records.ts";
 import type { Store } from "./store.ts";
 
 /** The store's methods that read messages. */
@@ -20,11 +20,12 @@ export function messageMethods(
   records: MemoryRecords,
 ): Pick<Store, "getMessage" | "listMessages" | "readHistory"> {
   return {
-    async getMessage(reach, id, { conversationId, skip = 0 } = {}) {
+    async getMessage(reach, id, { conversationId, skip = 0, characters }) {
       const record = findMessage(records, reach, id)?.record;
       if (!record || (conversationId !== undefined && record.conversationId !== conversationId))
         return undefined;
-      return skip === 0 ? record : { ...record, content: Array.from(record.content).slice(skip).join("") };
+      const rest = record.content.slice(firstCharacters(record.content, skip).length);
+      return { ...record, content: firstCharacters(rest, characters) };
     },
 
     async listMessages(reach, conversationId, { order, offset, limit, after, path: which, characters }) {
@@ -42,7 +43,7 @@ export function messageMethods(
       return { items: upTo(inOrder, characters), total };
     },
 
-    async readHistory(reach, conversationId, seq) {
+    async readHistory(reach, conversationId, { seq, characters }) {
       const entry = findConversation(records, reach, conversationId);
       if (!entry) return [];
       const path = pathTo(seq, entry.path, entry.branches);
@@ -51,7 +52,8 @@ export function messageMethods(
         const { status } = before[index | 1]?.record ?? {}; // the reply has the odd place
         return status === "completed" || status === "cancelled";
       });
-      return historySeen(answered.map(({ record }) => ({ role: record.role, content: record.content })));
+      const history = answered.map(({ record: { role, content } }) => ({ role, content }));
+      return historySeen(history, characters);
     },
   };
 }

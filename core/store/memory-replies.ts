@@ -18,7 +18,7 @@ import {
   type UsageEntry,
 } from "./memory-records.ts";
 import { lengthOf, pathTo, withPair } from "./path.ts";
-import { type CountedReply, dayOf, type EndReply, ended } from "./records.ts";
+import { type CountedReply, dayOf, type EndReply, ended, mostBranches } from "./records.ts";
 import type { AbandonedReply, BeginReply, BeginResult, Reach, SaveResult, Store, UsageSum } from "./store.ts";
 
 /** The store's methods about replies in progress. */
@@ -106,8 +106,12 @@ function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
   if (replyId !== null) return { result: "busy", replyId };
   const isEnd = begin.forkAt !== undefined || question.after === lastMessageId;
   if (question.seq !== logLength || !isEnd) return { result: "moved", end: { logLength, lastMessageId } };
-  keepClaim(records, claim, reply.id);
   const owned = recordsOf(records, owner);
+  const from = begin.forkAt ?? owned.messages.get(question.after ?? "")?.record.seq ?? -1;
+  const isBranch = from !== question.seq - 1;
+  if (isBranch && conversation.branches.length >= mostBranches) return { result: "too_many_branches" };
+  if (isBranch) conversation.branches.push({ seq: question.seq, from });
+  keepClaim(records, claim, reply.id);
   records.running.add(storeMessages(owned, conversation, begin));
   const { endUser: person, twinId } = conversation.record;
   const memory = person === null ? undefined : owned.memories.get(memoryName({ endUser: person, twinId }));
@@ -121,8 +125,6 @@ function storeMessages(
   { question, reply, lease, forkAt, lastAttempt }: BeginReply,
 ): MessageEntry {
   const { path, branches, messages, record } = conversation;
-  const from = forkAt ?? owned.messages.get(question.after ?? "")?.record.seq ?? -1;
-  if (from !== question.seq - 1) branches.push({ seq: question.seq, from });
   conversation.path = withPair(forkAt === undefined ? path : pathTo(forkAt, path, branches), question.seq);
   const asked = { record: question, conversation, lease: undefined, cancelRequested: false };
   const answer = { record: reply, conversation, lease, cancelRequested: false, lastAttempt };

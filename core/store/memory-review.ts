@@ -5,7 +5,7 @@
  */
 
 import { findMessage, type MemoryRecords, type MessageEntry } from "./memory-records.ts";
-import type { RatedReply, UnansweredQuestion } from "./records.ts";
+import { firstCharacters, type RatedReply, type UnansweredQuestion } from "./records.ts";
 import type { ReviewSlice, Store } from "./store.ts";
 
 /** The store's methods about what an owner reviews. */
@@ -26,7 +26,14 @@ export function reviewMethods(
         .filter((reply) => isListed(reply, reply.updatedAt, slice))
         .filter(({ rating }) => slice.rating === undefined || rating === slice.rating)
         .sort((one, other) => other.updatedAt - one.updatedAt || (one.messageId < other.messageId ? 1 : -1));
-      return { items: rated.slice(slice.offset, slice.offset + slice.limit), total: rated.length };
+      const page = rated.slice(slice.offset, slice.offset + slice.limit);
+      const cut = (text: string) => firstCharacters(text, slice.charactersOfEach);
+      const items = page.map((reply) => ({
+        ...reply,
+        question: cut(reply.question),
+        content: cut(reply.content),
+      }));
+      return { items, total: rated.length };
     },
 
     async listUnanswered(owner, slice) {
@@ -52,7 +59,12 @@ export function reviewMethods(
       const listed = [...groups.values()].sort(
         (one, other) => other.count - one.count || (one.messageId < other.messageId ? 1 : -1),
       );
-      return { items: listed.slice(slice.offset, slice.offset + slice.limit), total: listed.length };
+      const page = listed.slice(slice.offset, slice.offset + slice.limit);
+      const items = page.map((asked) => ({
+        ...asked,
+        question: firstCharacters(asked.question, slice.charactersOfEach),
+      }));
+      return { items, total: listed.length };
     },
   };
 }

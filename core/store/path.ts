@@ -82,13 +82,15 @@ export function placesOf(
 export function pathTo(seq: number, current: MessagePath, branches: readonly Branch[]): MessageRanges {
   const place = placeOn(current, seq);
   if (place !== undefined) return rangesAt(current, 0, place + 1);
-  const ranges: [number, number][] = [];
+  const newestFirst: [number, number][] = [];
+  let left = branches.length; // those that may lead to the rest of the path
   for (let end = seq; end >= 0; ) {
-    const branch = branches.findLast((each) => each.seq <= end);
-    ranges.unshift([branch?.seq ?? 0, end + 1]);
+    while ((branches[left - 1]?.seq ?? -1) > end) left--;
+    const branch = branches[left - 1];
+    newestFirst.push([branch?.seq ?? 0, end + 1]);
     end = branch?.from ?? -1;
   }
-  return ranges;
+  return newestFirst.reverse();
 }
 
 /** A path with the pair of messages that begins with this number, which is the end of the log. */

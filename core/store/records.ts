@@ -121,6 +121,13 @@ export function questionsSeen(answered: number): number {
 
 /** How many characters of messages are read at once: as a page, or for a model. */
 export const mostCharactersRead: number = 8 * 1024 * 1024;
+export const mostCharactersAsked: number = 2 * 1024 * 1024;
+
+/** How many characters a twin knows of a person at most. */
+export const mostCharactersRemembered = 4000;
+
+/** How many branches a conversation has at most, besides its first one. */
+export const mostBranches = 1000;
 
 /** The last questions of a history that a model sees, with what follows them. */
 export function windowOf<Message extends object>(history: readonly Message[]): readonly Message[] {
@@ -136,23 +143,24 @@ export function windowOf<Message extends object>(history: readonly Message[]): r
 }
 
 /**
- * Decides the history that a model sees, oldest first: the window of {@link questionsSeen}, and no more than is read at once.
+ * Decides the history that a model sees, oldest first: the window of {@link questionsSeen}, and no more characters than that.
  * The in-memory store and `ConversationCache` ask this; SQL reads by the same rules (`readHistory` in
  * `adapters/sql/messages.ts`). Failed replies are left out before that, and questions whose reply has no words after it
  * (`ConversationCache`).
  */
 export function historySeen<Message extends { readonly content: string }>(
   history: readonly Message[],
+  characters: number,
 ): readonly Message[] {
   const seen = windowOf(history);
-  const { length } = upTo([...seen].reverse(), mostCharactersRead);
+  const { length } = upTo([...seen].reverse(), characters);
   return seen.slice(seen.length - length + (length % 2)); // no reply without its question
 }
 
 /** The first messages that have so many characters together; at least one. */
 export function upTo<Message extends { readonly content: string }>(
   messages: readonly Message[],
-  characters = Number.POSITIVE_INFINITY,
+  characters: number,
 ): readonly Message[] {
   if (messages.reduce((sum, { content }) => sum + content.length, 0) <= characters) return messages;
   let left = characters;
@@ -161,6 +169,18 @@ export function upTo<Message extends { readonly content: string }>(
     return left < 0 && index > 0;
   });
   return end === -1 ? messages : messages.slice(0, end);
+}
+
+/** The first characters (Unicode code points) of a text. */
+export function firstCharacters(text: string, characters: number): string {
+  if (text.length <= characters) return text;
+  let end = 0;
+  for (let left = characters; left > 0 && end < text.length; left--) end += isPairAt(text, end) ? 2 : 1;
+  return text.slice(0, end);
+}
+
+function isPairAt(text: string, index: number): boolean {
+  return (text.codePointAt(index) ?? 0) > 0xffff;
 }
 
 /** Why a reply failed: the model's error, its time limit, or the end of the process that produced it. */

@@ -80,6 +80,8 @@ export type BeginResult =
   /** The question's `seq` is not the conversation's `logLength`, or its `after` not the path's end: to be tried again. */
   | { readonly result: "moved"; readonly end: ConversationEnd }
   | { readonly result: "busy"; readonly replyId: string }
+  /** It would be another branch of a conversation that has {@link mostBranches}. */
+  | { readonly result: "too_many_branches" }
   | { readonly result: "claimed"; readonly claim: MadeClaim }
   | { readonly result: "not_found" };
 
@@ -128,6 +130,8 @@ export interface MessageOptions {
   readonly conversationId?: string | undefined;
   /** How many characters (Unicode code points) of the content to leave out, for a follower that has them. Default 0. */
   readonly skip?: number | undefined;
+  /** How many characters of the content to read after that, at most. */
+  readonly characters: number;
 }
 
 /** What changes in a key. Each happens once: an earlier `revokedAt` and a later `lastUsedAt` stay. */
@@ -162,6 +166,27 @@ export interface ReviewSlice extends Slice {
   /** From this moment, inclusive, to that one, exclusive. Absent: at any time. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /** How many characters (Unicode code points) to read of each question and reply, at most. */
+  readonly charactersOfEach: number;
+}
+
+/** Which history to read. */
+export interface HistorySlice {
+  /** That before the question with this number. */
+  readonly seq: number;
+  /** How many characters (Unicode code points) it may have together. */
+  readonly characters: number;
+}
+
+/** Which of a person's memories to list. */
+export interface MemorySlice {
+  /** That of this twin. Absent: of any. */
+  readonly twinId?: string | undefined;
+  /** Start after this twin's. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+  /** How many characters (Unicode code points) to read of each, at most. */
+  readonly charactersOfEach: number;
 }
 
 /** Which messages to list: from the start (`asc`) or the end (`desc`), optionally after a certain message. */
@@ -176,9 +201,9 @@ export interface MessageSlice extends Slice {
   readonly path?: "current" | "all" | undefined;
   /**
    * How many characters (Unicode code points) the messages may have together: those that would be more are left out, but
-   * never the first one. Absent: any number.
+   * never the first one.
    */
-  readonly characters?: number | undefined;
+  readonly characters: number;
 }
 
 /** A conversation that has a name. */
@@ -197,6 +222,9 @@ export interface ConversationChange {
 
 /**
  * Stores keys, conversations, messages and idempotency claims.
+ *
+ * Every method that returns texts is told how many characters to read at most, so that nobody can have all of them by mistake:
+ * the memory that they take is the caller's to count.
  *
  * Every method is one transaction, and durable when its promise resolves. A method rejects only if the store cannot do
  * its work (lost connection, full disk): with a {@link StoreUnavailable} if trying again later makes sense. A write
@@ -260,7 +288,7 @@ export interface Store {
    */
   deleteConversation(reach: Reach, id: string, at: number): Promise<ConversationRecord | undefined>;
 
-  getMessage(reach: Reach, id: string, options?: MessageOptions): Promise<MessageRecord | undefined>;
+  getMessage(reach: Reach, id: string, options: MessageOptions): Promise<MessageRecord | undefined>;
   /** A conversation's messages. Undefined if there is no such conversation, or the list has no such message to start after. */
   listMessages(
     reach: Reach,
@@ -268,22 +296,22 @@ export interface Store {
     slice: MessageSlice,
   ): Promise<Listing<MessageRecord> | undefined>;
   /**
-   * What a model sees before the question with the number `seq`: the last questions on its path with their completed or
+   * What a model sees before a question: the last questions on its path with their completed or
    * cancelled replies, oldest first, as many as `questionsSeen` says of all of these. Those whose reply failed are neither
-   * seen nor counted. The oldest are left out where all have more than 8 Mi characters together. Only role and content are
-   * read.
+   * seen nor counted. The oldest are left out where all have more than so many characters together. Only role and content
+   * are read.
    */
   readHistory(
     reach: Reach,
     conversationId: string,
-    seq: number,
+    slice: HistorySlice,
   ): Promise<readonly Pick<MessageRecord, "role" | "content">[]>;
 
   /**
    * Stores a question and its reply as the end of the conversation's path, and takes the conversation for it: its `replyId`
    * and `lastMessageId` are the reply's, its `logLength` two more, its `lastMessageAt` and `updatedAt` the reply's
    * `createdAt`. A claim that was made before, unless this one replaces it, comes first, then a missing conversation, a busy
-   * one, and one that has moved.
+   * one, one that has moved, and one that has too many branches.
    */
   beginReply(begin: BeginReply): Promise<BeginResult>;
   /**
@@ -313,7 +341,7 @@ export interface Store {
   /** Questions that ended as `unanswered`, equal ones as one, those asked most often first, then the newest. */
   listUnanswered(owner: string, slice: ReviewSlice): Promise<Listing<UnansweredQuestion>>;
   /** What twins know of a person, or what one does, by the twins' ids in ascending order. */
-  listMemories(owner: string, endUser: string, twinId?: string): Promise<readonly PersonMemory[]>;
+  listMemories(owner: string, endUser: string, slice: MemorySlice): Promise<readonly PersonMemory[]>;
   /** Stores what a twin knows of a person, in place of what it knew. Null: nothing any more. */
   setMemory(
     of: Pick<PersonMemory, "owner" | "endUser" | "twinId">,

@@ -30,7 +30,7 @@ export interface Turn {
   readonly twin: Twin;
   /**
    * Earlier messages, oldest first: questions with their replies, without those whose reply failed or was cancelled before
-   * its first word. All while there are fewer than 50 questions, then 25 to 49 from a multiple of 25 on, with 8 Mi characters
+   * its first word. All while there are fewer than 50 questions, then 25 to 49 from a multiple of 25 on, with 2 Mi characters
    * at most (`historySeen` in `core/store/records.ts`). A copy, which may be changed.
    */
   readonly history: readonly HistoryMessage[];
@@ -78,6 +78,12 @@ export interface ReplyOutput {
    * the reply ends as interrupted if its process dies: no other process begins it again. Rejects if the reply is over.
    */
   beginActing(): Promise<void>;
+  /**
+   * Counts what the engine holds besides the reply's text, in bytes, as it arrives: what tools answer, a request that is being
+   * sent. So many more or, if negative, fewer. False: that would be more than the owner or its end user may hold; nothing is
+   * counted, and the engine must do without. All is given back at the reply's end.
+   */
+  hold(bytes: number): boolean;
   /**
    * Aborts when the reply is not wanted any more (cancelled, timed out, taken over, shut down). Release everything then. It is
    * created when first read: an engine that wraps an output must pass it on explicitly, because a spread leaves it out.

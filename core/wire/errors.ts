@@ -5,7 +5,7 @@
  */
 
 import type { CredentialRefused } from "../base/observe.ts";
-import type { MessageRecord, ReplyFailure } from "../store/records.ts";
+import { type MessageRecord, mostBranches, type ReplyFailure } from "../store/records.ts";
 
 const statusByCode = {
   invalid_request: 400,
@@ -24,8 +24,10 @@ const statusByCode = {
   api_key_not_found: 404,
   memory_not_found: 404,
   method_not_allowed: 405,
+  request_timeout: 408,
   conversation_busy: 409,
   key_limit_reached: 409,
+  too_many_branches: 409,
   payload_too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,
@@ -162,6 +164,11 @@ export function shuttingDown(details?: Readonly<Record<string, unknown>>): ApiEr
   });
 }
 
+/** 503: requests and replies would hold too much memory together. */
+export function tooMuchAtOnce(): ApiError {
+  return new ApiError("unavailable", "Too much is being sent and read at once; try again in a moment.");
+}
+
 /** The value of `error` in an error answer and in a stream's error event. */
 export interface ErrorObject {
   /** `interrupted` only occurs as the end of a reply, never as the code of an answer. */
@@ -195,6 +202,11 @@ export function conversationBusy(messageId: string): ApiError {
       headers: { "Retry-After": "1" },
     },
   );
+}
+
+export function tooManyBranches(): ApiError {
+  const message = `The conversation has ${mostBranches} branches already; go on at the end of one, or begin a conversation.`;
+  return new ApiError("too_many_branches", message);
 }
 
 export function twinNotFound(): never {

@@ -169,8 +169,8 @@ export interface ReplyEvents {
   continued(from: number, attempt: number): string | undefined;
   /** More text, as JSON. */
   delta(json: string, offset: number): string;
-  /** The last event. */
-  ended(message: MessageRecord, offset: number): string;
+  /** The last events, each made when it is asked for: it may have all of the text. */
+  ended(message: MessageRecord, offset: number): Generator<string>;
   /** What a stream ends with whose process stops, while the reply goes on elsewhere. Empty: clients resume it there. */
   released(): string;
 }
@@ -202,13 +202,14 @@ export class OwnEvents implements ReplyEvents {
     return encodeEvent(offset, `{"type":"delta","content":${json}}`);
   }
 
-  ended(message: MessageRecord, offset: number): string {
+  *ended(message: MessageRecord, offset: number): Generator<string> {
     if (message.error === null) {
       const complete = { type: "complete", message: messageResource(message) };
-      return encodeEvent(message.content.length, encodeJson(complete));
+      yield encodeEvent(message.content.length, encodeJson(complete));
+      return;
     }
     const error = { ...message.error, details: { messageId: message.id }, requestId: this.#requestId };
-    return encodeEvent(offset, encodeJson({ type: "error", error }));
+    yield encodeEvent(offset, encodeJson({ type: "error", error }));
   }
 
   released(): string {
@@ -245,23 +246,20 @@ export class ConversationEvents {
   ofReply({ id: messageId, seq }: MessageRecord): ReplyEvents {
     const progressed = (progress: string, offset: number) =>
       this.#json(`${seq}.${offset}`, `{"type":"progress","messageId":"${messageId}","progress":${progress}}`);
+    const ended = (message: MessageRecord) => {
+      const error = message.error && { ...message.error, details: { messageId }, requestId: this.#requestId };
+      const end = error ? { type: "error", messageId, error } : { type: "complete", messageId };
+      const id = `${seq}.${message.content.length + 1}`;
+      return this.#event(id, { ...end, message: messageResource(message) });
+    };
     return {
       accepted: () => "",
       progress: progressed,
       continued: (from, attempt) => progressed(encodeJson({ stage: "continued", from, attempt }), from),
       delta: (json, offset) =>
         this.#json(`${seq}.${offset}`, `{"type":"delta","messageId":"${messageId}","content":${json}}`),
-      ended: (message) => {
-        const error = message.error && {
-          ...message.error,
-          details: { messageId },
-          requestId: this.#requestId,
-        };
-        const end = error ? { type: "error", messageId, error } : { type: "complete", messageId };
-        return this.#event(`${seq}.${message.content.length + 1}`, {
-          ...end,
-          message: messageResource(message),
-        });
+      *ended(message) {
+        yield ended(message);
       },
       released: () => {
         this.released = true;

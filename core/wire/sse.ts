@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
+import type { Held } from "../base/memory-budget.ts";
 
 /**
  * How long text that follows other text waits for more, in milliseconds: at 250 tokens a second or more, some share a
@@ -33,6 +34,11 @@ export interface EventStream {
   readonly clock: Clock;
   /** Silence after which the sender sends a keep-alive comment, in milliseconds. Undefined: none is needed. */
   readonly heartbeatMs: number | undefined;
+  /**
+   * What is held for the answer: what the stream has ready, which it counts and gives back as it is taken; then the piece
+   * that is on its way to the client, which {@link EventSender} counts, and all at the end.
+   */
+  readonly memory: Held;
   /** Takes what is ready. Undefined: nothing is. Throws if the rest cannot be had: then disconnect the client. */
   next(): EventPiece | undefined;
   /**
@@ -96,6 +102,8 @@ export class EventSender {
   #urgent = false;
   #keepAliveDue = false;
   #left = false;
+  /** What the piece that is on its way takes, in bytes. */
+  #sending = 0;
   #resume = () => {};
   /** When a piece was taken last, by the system's time, which joining uses. */
   #takenAt = performance.now();
@@ -131,10 +139,11 @@ export class EventSender {
     return undefined;
   }
 
-  /** The client has left. Idempotent. */
+  /** The client has left, or has all. Idempotent. */
   leave(): void {
     this.#left = true;
     this.#end();
+    this.#events.memory.release();
     this.#resume();
   }
 
@@ -152,6 +161,9 @@ export class EventSender {
     }
     this.#keepAliveDue = false;
     if (!piece) return undefined;
+    const bytes = 2 * piece.text.length;
+    this.#events.memory.count(bytes - this.#sending);
+    this.#sending = bytes;
     this.#takenAt = performance.now();
     this.#sentAt = this.#events.clock.now();
     if (piece.last) this.#end();
@@ -220,7 +232,10 @@ export async function toTextOrStream(
   let cut = () => {};
   const sender = new EventSender(events, () => cut(), afterJoin);
   const first = await sender.first();
-  if (first?.last) return first.text;
+  if (first?.last) {
+    sender.leave(); // what the runtime does with it is not seen
+    return first.text;
+  }
   let unsent = first?.text;
   const encoder = new TextEncoder();
   return new ReadableStream(
@@ -237,7 +252,9 @@ export async function toTextOrStream(
         unsent = "";
         if (!piece) return;
         if (piece.text !== "") controller.enqueue(encoder.encode(piece.text));
-        if (piece.last) controller.close();
+        if (!piece.last) return;
+        controller.close();
+        sender.leave();
       },
       cancel: () => sender.leave(),
     },

@@ -15,9 +15,7 @@ export interface TextStreamOptions {
   readonly clock: Clock;
   /** Called if the source fails. The client is then disconnected, or it would take a part for the whole. */
   readonly failed: (error: unknown) => void;
-  /** What is held in memory for this stream. A piece counts while it is not read, and `held` bytes besides. */
   readonly memory: Held;
-  readonly held?: number;
 }
 
 /** The length of the pieces that a text is sent in, in code units. */
@@ -26,9 +24,9 @@ const pieceLength = 65_536;
 /** For how long pieces may follow each other in a turn of the event loop, in milliseconds. */
 const turnMs = 10;
 
-/** Texts in pieces, none of which ends inside a surrogate pair. */
-export async function* piecesOf(texts: Iterable<string>): AsyncGenerator<string> {
-  for (const text of texts) {
+/** Texts in pieces, none of which ends inside a surrogate pair: the first text, then those that are to be made. */
+export async function* piecesOf(first: string, rest: Iterator<string>): AsyncGenerator<string> {
+  for (let text: string | undefined = first; text !== undefined; text = rest.next().value) {
     for (let from = 0; from < text.length; ) {
       let end = Math.min(text.length, from + pieceLength);
       if (/[\ud800-\udbff]/.test(text.charAt(end - 1))) end = Math.min(text.length, end + 1);
@@ -42,6 +40,7 @@ export async function* piecesOf(texts: Iterable<string>): AsyncGenerator<string>
 export class TextStream implements EventStream {
   readonly clock: Clock;
   readonly heartbeatMs: undefined;
+  readonly memory: Held;
   readonly #options: TextStreamOptions;
   #fetched: IteratorResult<string, unknown> | undefined;
   #turnBegan = performance.now();
@@ -51,6 +50,7 @@ export class TextStream implements EventStream {
 
   constructor(options: TextStreamOptions) {
     this.clock = options.clock;
+    this.memory = options.memory;
     this.#options = options;
   }
 
@@ -65,6 +65,7 @@ export class TextStream implements EventStream {
     if (!fetched) return undefined;
     this.#fetched = undefined;
     if (fetched.done) return { text: "", last: true };
+    this.memory.count(-2 * fetched.value.length);
     void this.#fetch();
     return { text: fetched.value, last: false };
   }
@@ -72,12 +73,11 @@ export class TextStream implements EventStream {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#options.memory.release();
     this.#options.pieces.return?.().catch(this.#options.failed);
   }
 
   async #fetch(): Promise<void> {
-    const { pieces, failed, memory, held = 0 } = this.#options;
+    const { pieces, failed, memory } = this.#options;
     try {
       // Where the source has all at hand and the client takes all at once, nothing else would have its turn.
       if (performance.now() - this.#turnBegan > turnMs) {
@@ -90,7 +90,7 @@ export class TextStream implements EventStream {
       this.#failed = true;
     }
     if (this.#closed) return;
-    memory.set(held + (this.#fetched?.done === false ? 2 * this.#fetched.value.length : 0));
+    if (this.#fetched?.done === false) memory.count(2 * this.#fetched.value.length);
     this.#wake(true);
   }
 }

@@ -4,6 +4,7 @@
 
 import type { IdempotencyClaim, MessageRecord } from "../../core/store/records.ts";
 import type { BeginReply, Store } from "../../core/store/store.ts";
+import { whole } from "../support/whole.ts";
 import {
   claim,
   converse,
@@ -58,9 +59,11 @@ export async function readAll(store: Store, { owner, claim: made }: Records) {
   const found = await Promise.all(
     conversations.items.map(async ({ id }) => {
       const messages = await messagesOf(store, owner, id);
-      const alone = messages.items.map((message: MessageRecord) => store.getMessage({ owner }, message.id));
-      const newest = await store.listMessages({ owner }, id, { ...slice, order: "desc" });
-      const history = await store.readHistory({ owner }, id, messages.total);
+      const alone = messages.items.map((message: MessageRecord) =>
+        store.getMessage({ owner }, message.id, whole),
+      );
+      const newest = await store.listMessages({ owner }, id, { ...whole, ...slice, order: "desc" });
+      const history = await store.readHistory({ owner }, id, { seq: messages.total, ...whole });
       const conversation = await store.getConversation({ owner }, id);
       return { conversation, messages, alone: await Promise.all(alone), newest, history };
     }),

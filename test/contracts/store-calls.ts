@@ -5,6 +5,7 @@
  */
 
 import type { Store } from "../../core/store/store.ts";
+import { whole, wholeTexts } from "../support/whole.ts";
 import {
   begin,
   claim,
@@ -76,27 +77,28 @@ export async function callEverything(given: Store): Promise<void> {
   await store.endReply(toEnd(begun));
   await store.rateReply({ owner }, reply.id, { rating: "up", comment: null, updatedAt: start });
   for (const filter of [{}, { twinId }, { from: start, to: start + day }]) {
-    await store.listFeedback(owner, { ...slice, ...filter, rating: "up" });
-    await store.listFeedback(owner, { ...slice, ...filter });
-    await store.listUnanswered(owner, { ...slice, ...filter });
+    await store.listFeedback(owner, { ...wholeTexts, ...slice, ...filter, rating: "up" });
+    await store.listFeedback(owner, { ...wholeTexts, ...slice, ...filter });
+    await store.listUnanswered(owner, { ...wholeTexts, ...slice, ...filter });
   }
   await store.setMemory({ owner, endUser: "ann", twinId }, { content: "Likes tea.", updatedAt: start });
-  await store.listMemories(owner, "ann");
-  await store.listMemories(owner, "ann", twinId);
+  for (const filter of [{}, { twinId }, { after: twinId }]) {
+    await store.listMemories(owner, "ann", { ...wholeTexts, limit: 2, ...filter });
+  }
   await store.setMemory({ owner, endUser: "ann", twinId }, null);
   await store.getConversation({ owner }, id);
   await store.getConversation({ owner }, { twinId, name: "chat" });
-  await store.getMessage({ owner }, question.id, { conversationId: id });
-  await store.getMessage({ owner }, reply.id, { skip: 1 });
+  await store.getMessage({ owner }, question.id, { ...whole, conversationId: id });
+  await store.getMessage({ owner }, reply.id, { ...whole, skip: 1 });
   for (const order of ["asc", "desc"] as const) {
-    await store.listMessages({ owner }, id, { ...slice, order, after: question.id });
+    await store.listMessages({ owner }, id, { ...whole, ...slice, order, after: question.id });
   }
   await converse(store, owner, id, failure);
   const failed = await converse(store, owner, id, failure);
   await converse(store, owner, id, { fork: reply });
   await converse(store, owner, id);
-  await store.readHistory({ owner }, id, 8);
-  await store.listMessages({ owner }, id, { ...slice, order: "asc", path: "all" });
+  await store.readHistory({ owner }, id, { seq: 8, ...whole });
+  await store.listMessages({ owner }, id, { ...whole, ...slice, order: "asc", path: "all" });
   await store.updateConversation({ owner }, id, { last: failed.reply }, start);
   await store.updateConversation({ owner }, id, { last: failed.reply, title: "t" }, start);
   await store.findClaim(made);

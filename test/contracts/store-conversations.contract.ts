@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Store } from "../../core/store/store.ts";
+import { whole } from "../support/whole.ts";
 import {
   begin,
   conversation,
@@ -125,9 +126,13 @@ export function conversationsContract(open: () => Store): void {
       assert.deepEqual(await store.listConversations({ owner }, slice), { items: [kept], total: 1 });
       const ofTwin = await store.listConversations({ owner }, { ...slice, twinIds: [record.twinId] });
       assert.deepEqual(ofTwin, { items: [kept], total: 1 });
-      assert.equal(await store.listMessages({ owner }, record.id, { ...slice, order: "asc" }), undefined);
-      for (const { id } of [question, reply]) assert.equal(await store.getMessage({ owner }, id), undefined);
-      assert.deepEqual(await store.readHistory({ owner }, record.id, 2), []);
+      assert.equal(
+        await store.listMessages({ owner }, record.id, { ...whole, ...slice, order: "asc" }),
+        undefined,
+      );
+      for (const { id } of [question, reply])
+        assert.equal(await store.getMessage({ owner }, id, whole), undefined);
+      assert.deepEqual(await store.readHistory({ owner }, record.id, { seq: 2, ...whole }), []);
       assert.equal((await store.beginReply(toBegin(owner, record.id))).result, "not_found");
     });
 
@@ -142,10 +147,10 @@ export function conversationsContract(open: () => Store): void {
       assert.equal(deleted?.logLength, 522);
       for (const { question, reply } of [...pairs, running]) {
         for (const { id } of [question, reply])
-          assert.equal(await store.getMessage({ owner }, id), undefined);
+          assert.equal(await store.getMessage({ owner }, id, whole), undefined);
       }
       assert.equal((await messagesOf(store, owner, other.id)).total, 2);
-      assert.ok(await store.getMessage({ owner }, kept.reply.id));
+      assert.ok(await store.getMessage({ owner }, kept.reply.id, whole));
     });
 
     test("deleting returns the running reply, whose saves and end are then lost", async () => {

@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { ConversationSlice, Reach, Store } from "../../core/store/store.ts";
+import { whole, wholeTexts } from "../support/whole.ts";
 import {
   begin,
   claim,
@@ -44,7 +45,8 @@ export function endUsersContract(open: () => Store): void {
     test("what a twin knows of a person is replaced, forgotten, and known as a reply of the person begins", async () => {
       const owner = newOwner();
       const ann = { owner, endUser: "ann", twinId: "ada" };
-      const list = (twinId?: string) => store.listMemories(owner, "ann", twinId);
+      const all = { ...wholeTexts, limit: 20 };
+      const list = (twinId?: string) => store.listMemories(owner, "ann", { ...all, twinId });
       assert.deepEqual(await list(), []);
       for (const content of ["One.", "Two. \u{1F375}"]) {
         await store.setMemory(ann, { content, updatedAt: start });
@@ -57,7 +59,13 @@ export function endUsersContract(open: () => Store): void {
         ["Bob", "ada"],
       );
       assert.deepEqual((await list("Bob"))[0]?.content, "Of Bob.");
-      assert.deepEqual(await store.listMemories(newOwner(), "ann"), []);
+      const some = async (slice: object) =>
+        (await store.listMemories(owner, "ann", { ...all, ...slice })).map(({ content }) => content);
+      assert.deepEqual(await some({ limit: 1 }), ["Of Bob."]);
+      assert.deepEqual(await some({ after: "Bob", charactersOfEach: 3 }), ["Two"]);
+      assert.deepEqual(await some({ after: "Bob", charactersOfEach: 6 }), ["Two. \u{1F375}"]);
+      assert.deepEqual(await some({ after: "ada" }), []);
+      assert.deepEqual(await store.listMemories(newOwner(), "ann", all), []);
       const begun = async (fields: object) => {
         const { id } = await newConversation(store, owner, fields);
         const result = await store.beginReply(toBegin(owner, id));
@@ -71,7 +79,7 @@ export function endUsersContract(open: () => Store): void {
       assert.deepEqual((await list()).length, 1);
       await store.forgetEndUser(owner, "ann");
       assert.deepEqual(await list(), []);
-      assert.equal((await store.listMemories(owner, "eve")).length, 1);
+      assert.equal((await store.listMemories(owner, "eve", all)).length, 1);
     });
 
     test("a list within one end user's reach has only its conversations, newest first, and their number", async () => {
@@ -122,10 +130,13 @@ export function endUsersContract(open: () => Store): void {
         assert.equal(await store.getConversation(reach, id), undefined);
         assert.equal(await store.updateConversation(reach, id, { title: "stolen" }, start), undefined);
         assert.equal(await store.deleteConversation(reach, id, start), undefined);
-        assert.equal(await store.getMessage(reach, question.id), undefined);
-        assert.equal(await store.getMessage(reach, reply.id, { conversationId: id, skip: 1 }), undefined);
-        assert.equal(await store.listMessages(reach, id, messages), undefined);
-        assert.deepEqual(await store.readHistory(reach, id, 2), []);
+        assert.equal(await store.getMessage(reach, question.id, whole), undefined);
+        assert.equal(
+          await store.getMessage(reach, reply.id, { ...whole, conversationId: id, skip: 1 }),
+          undefined,
+        );
+        assert.equal(await store.listMessages(reach, id, { ...whole, ...messages }), undefined);
+        assert.deepEqual(await store.readHistory(reach, id, { seq: 2, ...whole }), []);
         const made = claim(reach.owner, { endUser: reach.endUser ?? null });
         const sent = { ...toBegin(reach.owner, id, { claim: made }), ...reach };
         assert.deepEqual(await store.beginReply(sent), { result: "not_found" });
@@ -141,10 +152,13 @@ export function endUsersContract(open: () => Store): void {
       const { owner, id } = await newConversation(store, newOwner(), { endUser: "ann" });
       const reach = { owner, endUser: "ann" };
       const { question } = await converse(store, owner, id);
-      assert.equal((await store.getMessage(reach, question.id))?.id, question.id);
-      assert.equal((await store.getMessage(reach, question.id, { skip: 1 }))?.content, "hy?");
-      assert.equal((await store.listMessages(reach, id, { ...messages, after: question.id }))?.total, 1);
-      assert.equal((await store.readHistory(reach, id, 2)).length, 2);
+      assert.equal((await store.getMessage(reach, question.id, whole))?.id, question.id);
+      assert.equal((await store.getMessage(reach, question.id, { ...whole, skip: 1 }))?.content, "hy?");
+      assert.equal(
+        (await store.listMessages(reach, id, { ...whole, ...messages, after: question.id }))?.total,
+        1,
+      );
+      assert.equal((await store.readHistory(reach, id, { seq: 2, ...whole })).length, 2);
       const sent = await nextToBegin(store, owner, id);
       assert.equal((await store.beginReply({ ...sent, endUser: "ann" })).result, "begun");
       await store.requestCancel(reach, sent.reply.id);

@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { EndReply } from "../../core/store/records.ts";
 import type { MessageSlice, Store } from "../../core/store/store.ts";
+import { whole } from "../support/whole.ts";
 import {
   begin,
   converse,
@@ -33,8 +34,8 @@ export function messagesContract(open: () => Store): void {
       const begun = await begin(store, owner, id, {
         content: "\u{1F600} a\u0301 \u2028 '); -- $1 ?1 \uFFFF",
       });
-      assert.deepEqual(await store.getMessage({ owner }, begun.question.id), begun.question);
-      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), begun.reply);
+      assert.deepEqual(await store.getMessage({ owner }, begun.question.id, whole), begun.question);
+      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id, whole), begun.reply);
     });
 
     test("a page ends before it has more than so many characters, but has a message", async () => {
@@ -67,13 +68,19 @@ export function messagesContract(open: () => Store): void {
       const other = await newConversation(store, owner);
       const { question } = await begin(store, owner, id);
       for (const reach of [{ owner }, { owner, endUser: "zoe" }]) {
-        assert.deepEqual(await store.getMessage(reach, question.id), question);
-        assert.deepEqual(await store.getMessage(reach, question.id, { conversationId: id }), question);
+        assert.deepEqual(await store.getMessage(reach, question.id, whole), question);
+        assert.deepEqual(
+          await store.getMessage(reach, question.id, { ...whole, conversationId: id }),
+          question,
+        );
       }
       const elsewhere = { conversationId: other.id };
-      assert.equal(await store.getMessage({ owner }, question.id, elsewhere), undefined);
-      assert.equal(await store.getMessage({ owner }, question.id, { ...elsewhere, skip: 1 }), undefined);
-      assert.equal(await store.getMessage({ owner }, "msg_none"), undefined);
+      assert.equal(await store.getMessage({ owner }, question.id, { ...whole, ...elsewhere }), undefined);
+      assert.equal(
+        await store.getMessage({ owner }, question.id, { ...whole, ...elsewhere, skip: 1 }),
+        undefined,
+      );
+      assert.equal(await store.getMessage({ owner }, "msg_none", whole), undefined);
     });
 
     test("the rest of a message is read after a number of characters, however many code units they take", async () => {
@@ -87,8 +94,42 @@ export function messagesContract(open: () => Store): void {
         [4, ""],
         [9, ""],
       ] as const) {
-        assert.deepEqual(await store.getMessage({ owner }, reply.id, { skip }), { ...reply, content });
+        assert.deepEqual(await store.getMessage({ owner }, reply.id, { ...whole, skip }), {
+          ...reply,
+          content,
+        });
       }
+    });
+
+    test("so many characters of a message are read, however many code units they take", async () => {
+      const { owner, id } = await newConversation(store);
+      const { question } = await begin(store, owner, id, { content: "a\u{1F600}\u00E9z" });
+      for (const [skip, characters, content] of [
+        [0, 0, ""],
+        [0, 2, "a\u{1F600}"],
+        [1, 2, "\u{1F600}\u00E9"],
+        [0, 4, "a\u{1F600}\u00E9z"],
+        [2, 9, "\u00E9z"],
+      ] as const) {
+        const read = await store.getMessage({ owner }, question.id, { skip, characters });
+        assert.deepEqual(read, { ...question, content });
+      }
+    });
+
+    test("a history leaves out the oldest questions where all have more than so many characters", async () => {
+      const { owner, id } = await newConversation(store);
+      for (const content of ["aaaa", "\u{1F600}\u{1F600}", "c"]) {
+        const begun = await begin(store, owner, id, { content });
+        await store.endReply(toEnd(begun, { content: "yes" }));
+      }
+      const read = async (characters: number) => {
+        const history = await store.readHistory({ owner }, id, { seq: 6, characters });
+        return history.map(({ content }) => content).join(" ");
+      };
+      assert.equal(await read(100), "aaaa yes \u{1F600}\u{1F600} yes c yes");
+      assert.equal(await read(16), "aaaa yes \u{1F600}\u{1F600} yes c yes");
+      assert.equal(await read(15), "\u{1F600}\u{1F600} yes c yes");
+      assert.equal(await read(8), "c yes");
     });
 
     test("messages are listed oldest first, or in reverse", async () => {
@@ -98,9 +139,9 @@ export function messagesContract(open: () => Store): void {
       const second = await begin(store, owner, id, { at: start });
       const expected = [first.question.id, first.reply.id, second.question.id, second.reply.id];
       const slice = { offset: 0, limit: 20 };
-      const asc = await store.listMessages({ owner }, id, { ...slice, order: "asc" });
+      const asc = await store.listMessages({ owner }, id, { ...whole, ...slice, order: "asc" });
       assert.deepEqual([ids(asc), asc?.total], [expected, 4]);
-      const desc = await store.listMessages({ owner }, id, { ...slice, order: "desc" });
+      const desc = await store.listMessages({ owner }, id, { ...whole, ...slice, order: "desc" });
       assert.deepEqual([ids(desc), desc?.total], [expected.toReversed(), 4]);
     });
 
@@ -122,7 +163,7 @@ export function messagesContract(open: () => Store): void {
             [0, 0],
           ] as const) {
             const slice = { offset, limit, order, ...(after !== undefined && { after }) };
-            const page = await store.listMessages({ owner }, id, slice);
+            const page = await store.listMessages({ owner }, id, { ...whole, ...slice });
             assert.deepEqual(ids(page), behind.slice(offset, offset + limit), JSON.stringify(slice));
             assert.equal(page?.total, behind.length, JSON.stringify(slice));
           }
@@ -135,10 +176,19 @@ export function messagesContract(open: () => Store): void {
       const other = await newConversation(store, owner);
       const { question } = await begin(store, owner, other.id);
       const slice = { offset: 0, limit: 20, order: "asc" } as const;
-      assert.equal(await store.listMessages({ owner }, "conv_none", slice), undefined);
-      assert.equal(await store.listMessages({ owner }, id, { ...slice, after: "msg_none" }), undefined);
-      assert.equal(await store.listMessages({ owner }, id, { ...slice, after: question.id }), undefined);
-      assert.deepEqual(await store.listMessages({ owner }, id, slice), { items: [], total: 0 });
+      assert.equal(await store.listMessages({ owner }, "conv_none", { ...whole, ...slice }), undefined);
+      assert.equal(
+        await store.listMessages({ owner }, id, { ...whole, ...slice, after: "msg_none" }),
+        undefined,
+      );
+      assert.equal(
+        await store.listMessages({ owner }, id, { ...whole, ...slice, after: question.id }),
+        undefined,
+      );
+      assert.deepEqual(await store.listMessages({ owner }, id, { ...whole, ...slice }), {
+        items: [],
+        total: 0,
+      });
     });
 
     test("history is the questions with their replies, oldest first, without failed ones or the one in progress", async () => {
@@ -157,7 +207,11 @@ export function messagesContract(open: () => Store): void {
       const third = await answered("3?", "3");
       for (const runs of [false, true]) {
         if (runs) await begin(store, owner, id);
-        assert.deepEqual(await store.readHistory({ owner }, id, 8), [...first, ...second, ...third]);
+        assert.deepEqual(await store.readHistory({ owner }, id, { seq: 8, ...whole }), [
+          ...first,
+          ...second,
+          ...third,
+        ]);
       }
     });
 
@@ -165,7 +219,7 @@ export function messagesContract(open: () => Store): void {
       const { owner, id } = await newConversation(store);
       const seen = async () => {
         const { logLength = 0 } = (await store.getConversation({ owner }, id)) ?? {};
-        const history = await store.readHistory({ owner }, id, logLength);
+        const history = await store.readHistory({ owner }, id, { seq: logLength, ...whole });
         const questions = history.flatMap(({ role, content }) => (role === "user" ? content : []));
         return [questions[0], questions.at(-1), questions.length];
       };

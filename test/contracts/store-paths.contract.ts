@@ -7,8 +7,9 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import fc from "fast-check";
-import type { MessageRecord } from "../../core/store/records.ts";
+import { type MessageRecord, mostBranches } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
+import { whole } from "../support/whole.ts";
 import {
   begin,
   converse,
@@ -60,7 +61,7 @@ export function pathsContract(open: () => Store): void {
       const next = await say();
       assert.equal(next.question.after, fork.reply.id);
       assert.deepEqual(await path(), [0, 1, 4, 5, 6, 7]);
-      const all = await store.listMessages({ owner }, id, { ...slice, path: "all" });
+      const all = await store.listMessages({ owner }, id, { ...whole, ...slice, path: "all" });
       assert.deepEqual([all?.total, all?.items.map(({ seq }) => seq)], [8, [0, 1, 2, 3, 4, 5, 6, 7]]);
     });
 
@@ -123,7 +124,7 @@ export function pathsContract(open: () => Store): void {
       await say();
       const fork = await say({ fork: second.reply });
       await say();
-      const page = (fields: object) => store.listMessages({ owner }, id, { ...slice, ...fields });
+      const page = (fields: object) => store.listMessages({ owner }, id, { ...whole, ...slice, ...fields });
       const seqs = async (fields: object) => {
         const found = await page(fields);
         return found && [found.total, ...found.items.map(({ seq }) => seq)];
@@ -145,12 +146,32 @@ export function pathsContract(open: () => Store): void {
       await say({ content: "three" });
       const running = await begin(store, owner, id);
       const said = async (seq: number) => {
-        const history = await store.readHistory({ owner }, id, seq);
+        const history = await store.readHistory({ owner }, id, { seq: seq, ...whole });
         return history.flatMap(({ role, content }) => (role === "assistant" ? content : []));
       };
       assert.deepEqual(await said(running.question.seq), ["one", "three"]);
       assert.deepEqual(await said(2), ["one"]);
       assert.deepEqual(await said(4), ["one"]);
+    });
+
+    test("a conversation with 1,000 branches gets no other one, and goes on at the end", async () => {
+      const { owner, id, pairs, say, path } = await openTree();
+      await say();
+      const first = await say();
+      for (let count = 0; count < mostBranches; count++) await say({ fork: pairs[0]?.reply ?? null });
+      const [last] = pairs.slice(-1);
+      for (const fork of [first.reply, pairs[0]?.reply ?? null, null]) {
+        const refused = await store.beginReply(await nextToBegin(store, owner, id, { fork }));
+        assert.deepEqual(refused, { result: "too_many_branches" });
+      }
+      assert.deepEqual(await path(), [0, 1, last?.question.seq, last?.reply.seq]);
+      await say();
+      assert.equal((await path()).length, 6);
+      await store.updateConversation({ owner }, id, { last: first.reply }, start);
+      assert.deepEqual(await path(), [0, 1, 2, 3]);
+      assert.deepEqual(await store.beginReply(await nextToBegin(store, owner, id)), {
+        result: "too_many_branches", // behind the other end, it would be a branch
+      });
     });
 
     test("a conversation with branches is deleted with all of them", async () => {
@@ -160,7 +181,7 @@ export function pathsContract(open: () => Store): void {
       await say({ fork: null });
       assert.equal((await store.deleteConversation({ owner }, id, start))?.logLength, 6);
       for (const { question } of pairs)
-        assert.equal(await store.getMessage({ owner }, question.id), undefined);
+        assert.equal(await store.getMessage({ owner }, question.id, whole), undefined);
     });
 
     test("any order of sends, forks and switches gives the tree's paths", async () => {
@@ -214,18 +235,18 @@ async function requireTree(store: Store, steps: readonly Step[]): Promise<void> 
     assert.deepEqual(ids(await messagesOf(store, owner, id)), expected);
     const { messageCount, lastMessageId, logLength } = (await store.getConversation({ owner }, id)) ?? {};
     assert.deepEqual([messageCount, lastMessageId, logLength], [path.length, last?.id ?? null, log.length]);
-    const newest = await store.listMessages({ owner }, id, { order: "desc", offset, limit });
+    const newest = await store.listMessages({ owner }, id, { ...whole, order: "desc", offset, limit });
     assert.deepEqual(ids(newest), expected.toReversed().slice(offset, offset + limit));
     const behind = expected[pick % Math.max(1, expected.length)];
     if (behind === undefined) continue;
-    const rest = await store.listMessages({ owner }, id, { ...slice, after: behind });
+    const rest = await store.listMessages({ owner }, id, { ...whole, ...slice, after: behind });
     assert.deepEqual(ids(rest), expected.slice(expected.indexOf(behind) + 1));
     const before = path.slice(0, -2);
     const answered = before.filter((_, index) => before[index | 1]?.status === "completed");
-    const history = await store.readHistory({ owner }, id, path.at(-2)?.seq ?? 0);
+    const history = await store.readHistory({ owner }, id, { seq: path.at(-2)?.seq ?? 0, ...whole });
     assert.equal(history.length, answered.length);
   }
-  const all = await store.listMessages({ owner }, id, { ...slice, path: "all" });
+  const all = await store.listMessages({ owner }, id, { ...whole, ...slice, path: "all" });
   const stored = (each: MessageRecord) => [each.id, each.seq, each.after];
   assert.deepEqual(all?.items.map(stored), log.map(stored));
 }

@@ -15,6 +15,7 @@ import type {
   MessageRecord,
 } from "../../core/store/records.ts";
 import type { BeginReply, ConversationEnd, Listing, Store } from "../../core/store/store.ts";
+import { whole } from "../support/whole.ts";
 
 /** When the tests' records were created. */
 export const start = Date.UTC(2030, 0, 1);
@@ -227,6 +228,7 @@ export async function messagesOf(
   conversationId: string,
 ): Promise<Listing<MessageRecord>> {
   const listing = await store.listMessages({ owner }, conversationId, {
+    ...whole,
     offset: 0,
     limit: 100,
     order: "asc",

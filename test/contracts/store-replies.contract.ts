@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { before, describe, test } from "node:test";
 import type { AbandonedReply, BeginReply, Store } from "../../core/store/store.ts";
+import { whole } from "../support/whole.ts";
 import {
   type BeginFields,
   begin,
@@ -89,7 +90,7 @@ export function repliesContract(open: () => Store): void {
         const result = await store.beginReply(refused);
         assert.deepEqual(result, { result: "busy", replyId: running.reply.id });
         assert.deepEqual(ids(await messagesOf(store, owner, id)), [running.question.id, running.reply.id]);
-        assert.equal(await store.getMessage({ owner }, refused.question.id), undefined);
+        assert.equal(await store.getMessage({ owner }, refused.question.id, whole), undefined);
         assert.equal((await store.getConversation({ owner }, id))?.messageCount, 2);
         assert.equal(await store.findClaim(made), undefined);
       }
@@ -121,7 +122,7 @@ export function repliesContract(open: () => Store): void {
       const save = { owner, id: reply.id, lease: { holder: "us", until: start + 1000 } };
       assert.equal(await store.saveReply({ ...save, content: "Be 🤖" }), "saved");
       assert.equal(await store.saveReply(save), "saved");
-      assert.deepEqual(await store.getMessage({ owner }, reply.id), { ...reply, content: "Be 🤖" });
+      assert.deepEqual(await store.getMessage({ owner }, reply.id, whole), { ...reply, content: "Be 🤖" });
       const abandoned = await store.findAbandonedReplies(start + 1000);
       assert.ok(!abandoned.some((each) => each.id === reply.id));
     });
@@ -133,7 +134,7 @@ export function repliesContract(open: () => Store): void {
       const later = { ...save, content: "Because", lease: { holder: "us", until: start + 1000 } };
       assert.equal(await store.saveReply(later), "saved");
       assert.equal(await store.saveReply(save), "lost");
-      assert.equal((await store.getMessage({ owner }, reply.id))?.content, "Because");
+      assert.equal((await store.getMessage({ owner }, reply.id, whole))?.content, "Because");
       const abandoned = await store.findAbandonedReplies(start + 1000);
       assert.ok(!abandoned.some((each) => each.id === reply.id));
     });
@@ -147,10 +148,10 @@ export function repliesContract(open: () => Store): void {
       assert.equal(await store.saveReply({ ...save, owner: newOwner() }), "lost");
       assert.equal(await store.saveReply({ ...save, id: "msg_none" }), "lost");
       assert.equal(await store.saveReply({ ...save, id: begun.question.id }), "lost");
-      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), begun.reply);
+      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id, whole), begun.reply);
       await store.endReply(toEnd(begun));
       assert.equal(await store.saveReply(save), "lost");
-      assert.equal((await store.getMessage({ owner }, begun.reply.id))?.content, "Because.");
+      assert.equal((await store.getMessage({ owner }, begun.reply.id, whole))?.content, "Because.");
     });
 
     test("ending stores the reply's outcome and frees the conversation", async () => {
@@ -165,7 +166,7 @@ export function repliesContract(open: () => Store): void {
         content: "So 🤖",
       });
       assert.equal(await store.endReply(end), true);
-      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), {
+      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id, whole), {
         ...begun.reply,
         content: "So 🤖",
         status: "completed",
@@ -190,7 +191,7 @@ export function repliesContract(open: () => Store): void {
       await store.saveReply({ owner, id: begun.reply.id, content: "Be", lease: begun.lease });
       const { content: _, ...end } = toEnd(begun, failure);
       assert.equal(await store.endReply(end), true);
-      const message = await store.getMessage({ owner }, begun.reply.id);
+      const message = await store.getMessage({ owner }, begun.reply.id, whole);
       assert.deepEqual(message, { ...begun.reply, ...failure, content: "Be", completedAt: start + 2 });
     });
 
@@ -200,9 +201,9 @@ export function repliesContract(open: () => Store): void {
       const ends = [toEnd(begun), toEnd(begun, failure), toEnd(begun, { content: "Again." })];
       const results = await Promise.all(ends.map((end) => store.endReply(end)));
       assert.equal(results.filter(Boolean).length, 1);
-      const ended = await store.getMessage({ owner }, begun.reply.id);
+      const ended = await store.getMessage({ owner }, begun.reply.id, whole);
       assert.equal(await store.endReply(toEnd(begun, { content: "Too late." })), false);
-      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), ended);
+      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id, whole), ended);
     });
 
     test("a late end of an earlier reply leaves the running one alone", async () => {
@@ -220,7 +221,7 @@ export function repliesContract(open: () => Store): void {
       assert.equal(await store.endReply(toEnd(begun, { owner: newOwner() })), false);
       assert.equal(await store.endReply(toEnd(begun, { conversationId: other.id })), false);
       assert.equal(await store.endReply(toEnd(begun, { id: begun.question.id })), false);
-      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), begun.reply);
+      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id, whole), begun.reply);
       assert.equal((await store.getConversation({ owner }, id))?.replyId, begun.reply.id);
     });
 
@@ -230,7 +231,7 @@ export function repliesContract(open: () => Store): void {
       const end = toEnd(begun, failure);
       assert.equal(await store.endReply({ ...end, leaseExpiredBefore: start + 100 }), false);
       assert.equal((await store.getConversation({ owner }, id))?.replyId, begun.reply.id);
-      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id), begun.reply);
+      assert.deepEqual(await store.getMessage({ owner }, begun.reply.id, whole), begun.reply);
       assert.equal(await store.endReply({ ...end, leaseExpiredBefore: start + 101 }), true);
       assert.equal((await store.getConversation({ owner }, id))?.replyId, null);
     });
@@ -241,8 +242,8 @@ export function repliesContract(open: () => Store): void {
       await store.requestCancel({ owner }, reply.id);
       const save = { owner, id: reply.id, content: "Be", lease };
       assert.equal(await store.saveReply(save), "cancel_requested");
-      assert.equal((await store.getMessage({ owner }, reply.id))?.content, "Be");
-      assert.equal((await store.getMessage({ owner }, reply.id))?.status, "in_progress");
+      assert.equal((await store.getMessage({ owner }, reply.id, whole))?.content, "Be");
+      assert.equal((await store.getMessage({ owner }, reply.id, whole))?.status, "in_progress");
     });
 
     test("a request to cancel by another owner, or for another message, changes nothing", async () => {
@@ -253,7 +254,7 @@ export function repliesContract(open: () => Store): void {
       for (const message of [question, ended.reply]) await store.requestCancel({ owner }, message.id);
       await store.requestCancel({ owner }, "msg_none");
       assert.equal(await store.saveReply({ owner, id: reply.id, lease }), "saved");
-      assert.equal((await store.getMessage({ owner }, ended.reply.id))?.status, "completed");
+      assert.equal((await store.getMessage({ owner }, ended.reply.id, whole))?.status, "completed");
     });
 
     test("abandoned replies are those in progress whose lease ran out, whoever holds them", async () => {
@@ -310,14 +311,14 @@ export function repliesContract(open: () => Store): void {
       const { owner, id, begun, taken } = await takenOver();
       const { reply, lease } = begun;
       const stored = { ...reply, content: "Be", attempt: 2, continuedFrom: 2 };
-      assert.deepEqual(await store.getMessage({ owner }, reply.id), stored);
+      assert.deepEqual(await store.getMessage({ owner }, reply.id, whole), stored);
       assert.deepEqual((await store.getConversation({ owner }, id))?.replyId, reply.id);
       assert.equal(await store.saveReply({ owner, id: reply.id, content: "Because", lease }), "lost");
       assert.equal(await store.endReply(toEnd(begun, { holder: lease.holder })), false);
-      assert.deepEqual(await store.getMessage({ owner }, reply.id), stored);
+      assert.deepEqual(await store.getMessage({ owner }, reply.id, whole), stored);
       assert.equal(await store.saveReply({ owner, id: reply.id, content: "Because", lease: taken }), "saved");
       assert.equal(await store.endReply(toEnd(begun, { holder: taken.holder })), true);
-      const ended = await store.getMessage({ owner }, reply.id);
+      const ended = await store.getMessage({ owner }, reply.id, whole);
       assert.deepEqual([ended?.attempt, ended?.continuedFrom, ended?.content], [2, 2, "Because."]);
     });
 
@@ -329,7 +330,7 @@ export function repliesContract(open: () => Store): void {
       const winner = takers[results.indexOf(true)];
       const [now] = (await store.findAbandonedReplies(start + 901)).filter((each) => each.owner === owner);
       assert.deepEqual(now, { ...asFound(begun), lease: winner, attempt: 2 });
-      assert.equal((await store.getMessage({ owner }, begun.reply.id))?.attempt, 2);
+      assert.equal((await store.getMessage({ owner }, begun.reply.id, whole))?.attempt, 2);
     });
 
     test("a reply is not taken over after a save, under another attempt, or once it is to be cancelled or has ended", async () => {
@@ -351,7 +352,7 @@ export function repliesContract(open: () => Store): void {
       assert.equal(await store.takeOverReply(now, next, 0), false);
       assert.equal(await store.endReply(toEnd(begun, { leaseExpiredBefore: start + 201 })), true);
       assert.equal(await store.takeOverReply(now, next, 0), false);
-      assert.equal((await store.getMessage({ owner }, reply.id))?.attempt, 1);
+      assert.equal((await store.getMessage({ owner }, reply.id, whole))?.attempt, 1);
     });
 
     test("a reply keeps the sources that were saved, or the ones that its end names", async () => {
@@ -366,9 +367,12 @@ export function repliesContract(open: () => Store): void {
         const { reply, lease } = begun;
         assert.equal(await store.saveReply({ owner, id: reply.id, lease, sources: saved }), "saved");
         assert.equal(await store.saveReply({ owner, id: reply.id, lease, content: "Be" }), "saved");
-        assert.deepEqual((await store.getMessage({ owner }, reply.id, { skip: 1 }))?.sources, saved);
+        assert.deepEqual(
+          (await store.getMessage({ owner }, reply.id, { ...whole, skip: 1 }))?.sources,
+          saved,
+        );
         await store.endReply(toEnd(begun, named && { sources: named }));
-        assert.deepEqual((await store.getMessage({ owner }, reply.id))?.sources, expected);
+        assert.deepEqual((await store.getMessage({ owner }, reply.id, whole))?.sources, expected);
       }
     });
 
@@ -379,7 +383,7 @@ export function repliesContract(open: () => Store): void {
       await store.beginReply({ ...begun, reply });
       assert.deepEqual((await messagesOf(store, owner, id)).items, [begun.question, reply]);
       await store.endReply(toEnd(begun));
-      assert.equal((await store.getMessage({ owner }, reply.id))?.twinRevision, "0123456789abcdef");
+      assert.equal((await store.getMessage({ owner }, reply.id, whole))?.twinRevision, "0123456789abcdef");
     });
 
     /** A reply with some text whose lease ran out. */

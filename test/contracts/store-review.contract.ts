@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Feedback } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
+import { whole, wholeTexts } from "../support/whole.ts";
 import { begin, converse, newConversation, newOwner, start, toEnd } from "./store-records.ts";
 
 const up: Feedback = { rating: "up", comment: null, updatedAt: start + 10 };
@@ -25,18 +26,18 @@ export function reviewContract(open: () => Store): void {
     test("feedback is a reply's until it is replaced or taken back", async () => {
       const { owner, id } = await newConversation(store);
       const { question, reply } = await converse(store, owner, id);
-      const read = async () => (await store.getMessage({ owner }, reply.id))?.feedback;
+      const read = async () => (await store.getMessage({ owner }, reply.id, whole))?.feedback;
       assert.equal(await read(), null);
       for (const feedback of [up, down, null, up]) {
         await store.rateReply({ owner }, reply.id, feedback);
         assert.deepEqual(await read(), feedback);
       }
-      const list = await store.listMessages({ owner }, id, { ...all, order: "asc" });
+      const list = await store.listMessages({ owner }, id, { ...whole, ...all, order: "asc" });
       assert.deepEqual(
         list?.items.map(({ feedback }) => feedback),
         [null, up],
       );
-      assert.equal((await store.getMessage({ owner }, question.id))?.feedback, null);
+      assert.equal((await store.getMessage({ owner }, question.id, whole))?.feedback, null);
     });
 
     test("only an ended reply within reach is rated", async () => {
@@ -48,9 +49,9 @@ export function reviewContract(open: () => Store): void {
       await store.rateReply({ owner: newOwner() }, ended.reply.id, up);
       await store.rateReply({ owner, endUser: "bob" }, ended.reply.id, up);
       await store.rateReply({ owner }, "msg_none", up);
-      assert.deepEqual(await store.listFeedback(owner, all), { items: [], total: 0 });
+      assert.deepEqual(await store.listFeedback(owner, { ...wholeTexts, ...all }), { items: [], total: 0 });
       await store.rateReply({ owner, endUser: "ann" }, ended.reply.id, up);
-      assert.equal((await store.listFeedback(owner, all)).total, 1);
+      assert.equal((await store.listFeedback(owner, { ...wholeTexts, ...all })).total, 1);
     });
 
     test("rated replies are listed with what they answer, latest feedback first, by twin, rating and time", async () => {
@@ -63,7 +64,7 @@ export function reviewContract(open: () => Store): void {
       await converse(store, owner, bob.id);
       await store.rateReply({ owner }, second.reply.id, up);
       await store.rateReply({ owner }, first.reply.id, down);
-      const listed = await store.listFeedback(owner, all);
+      const listed = await store.listFeedback(owner, { ...wholeTexts, ...all });
       assert.deepEqual(listed, {
         items: [
           {
@@ -92,7 +93,7 @@ export function reviewContract(open: () => Store): void {
         total: 2,
       });
       const ids = async (filter: object) => {
-        const { items, total } = await store.listFeedback(owner, { ...all, ...filter });
+        const { items, total } = await store.listFeedback(owner, { ...wholeTexts, ...all, ...filter });
         return [...items.map(({ messageId }) => messageId), total];
       };
       assert.deepEqual(await ids({ limit: 1 }), [first.reply.id, 2]);
@@ -126,12 +127,32 @@ export function reviewContract(open: () => Store): void {
         messageId: newest.reply.id,
       };
       const when = { ...who, question: "When?", count: 1, conversationId: ada.id, messageId: once.reply.id };
-      assert.deepEqual(await store.listUnanswered(owner, all), { items: [who, when], total: 2 });
-      assert.deepEqual(await store.listUnanswered(owner, { ...all, offset: 1 }), { items: [when], total: 2 });
-      const ofBob = await store.listUnanswered(owner, { ...all, twinId: "bob" });
+      assert.deepEqual(await store.listUnanswered(owner, { ...wholeTexts, ...all }), {
+        items: [who, when],
+        total: 2,
+      });
+      assert.deepEqual(await store.listUnanswered(owner, { ...wholeTexts, ...all, offset: 1 }), {
+        items: [when],
+        total: 2,
+      });
+      const ofBob = await store.listUnanswered(owner, { ...wholeTexts, ...all, twinId: "bob" });
       assert.deepEqual(ofBob, { items: [{ ...who, count: 1 }], total: 1 });
-      assert.equal((await store.listUnanswered(owner, { ...all, from: start + 2 })).total, 0);
-      assert.equal((await store.listUnanswered(owner, { ...all, to: start + 2 })).total, 2);
+      assert.equal((await store.listUnanswered(owner, { ...wholeTexts, ...all, from: start + 2 })).total, 0);
+      assert.equal((await store.listUnanswered(owner, { ...wholeTexts, ...all, to: start + 2 })).total, 2);
+    });
+
+    test("so many characters of each question and reply are listed", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const begun = await begin(store, owner, id, { content: "\u{1F44E}\u{1F44E}, why?" });
+      await store.endReply(toEnd(begun, { content: "Because.", sources: [], unanswered: "why" }));
+      await store.rateReply({ owner }, begun.reply.id, down);
+      const slice = { ...all, charactersOfEach: 3 };
+      const [rated] = (await store.listFeedback(owner, slice)).items;
+      assert.deepEqual([rated?.question, rated?.content], ["\u{1F44E}\u{1F44E},", "Bec"]);
+      assert.equal(rated?.comment, down.comment);
+      const [asked] = (await store.listUnanswered(owner, slice)).items;
+      assert.equal(asked?.question, "\u{1F44E}\u{1F44E},");
     });
 
     test("what was rated or not answered goes with its conversation", async () => {
@@ -140,8 +161,8 @@ export function reviewContract(open: () => Store): void {
       const { reply } = await converse(store, owner, id, { sources: [], unanswered: "who" });
       await store.rateReply({ owner }, reply.id, down);
       await store.deleteConversation({ owner }, id, start + 30);
-      assert.equal((await store.listFeedback(owner, all)).total, 0);
-      assert.equal((await store.listUnanswered(owner, all)).total, 0);
+      assert.equal((await store.listFeedback(owner, { ...wholeTexts, ...all })).total, 0);
+      assert.equal((await store.listUnanswered(owner, { ...wholeTexts, ...all })).total, 0);
     });
   });
 }

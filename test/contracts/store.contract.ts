@@ -9,6 +9,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Store } from "../../core/store/store.ts";
+import { whole } from "../support/whole.ts";
 import { claimsContract } from "./store-claims.contract.ts";
 import { clientTokensContract } from "./store-client-tokens.contract.ts";
 import { conversationsContract } from "./store-conversations.contract.ts";
@@ -100,7 +101,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       assert.deepEqual(await messagesOf(store, owner, record.id), listing);
       assert.equal((await store.getConversation({ owner }, record.id))?.replyId, running.reply.id);
       assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 1 })).total, 1);
-      const history = await store.readHistory({ owner }, record.id, running.question.seq);
+      const history = await store.readHistory({ owner }, record.id, { seq: running.question.seq, ...whole });
       assert.deepEqual(history, [
         { role: "user", content: ended.question.content },
         { role: "assistant", content: "Because." },

@@ -9,6 +9,7 @@ import { routes } from "../../core/api/routes.ts";
 import type { Route } from "../../core/http/route.ts";
 import type { IncomingRequest } from "../../core/mod.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
+import { EventSender } from "../../core/wire/sse.ts";
 import { assertCommon, assertError } from "../support/conformance.ts";
 import { type Fixture, inProcess, openFixture, overSocket, unlimited } from "../support/harness.ts";
 import { parseAnswers, talk } from "../support/raw-socket.ts";
@@ -41,6 +42,8 @@ describe("random requests", () => {
     await fc.assert(
       fc.asyncProperty(requestOf(known), async (each) => {
         const { status, headers, body } = await fixture.service.answer(each());
+        if (body !== null && typeof body === "object" && "wake" in body)
+          new EventSender(body, () => {}).leave();
         known.conversation = /conv_\w+$/.exec(headers.Location ?? "")?.[0] ?? known.conversation;
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         const fields = new Headers(headers);

@@ -13,12 +13,12 @@ import { type Fixture, inProcess, newTwin, openFixture } from "../support/harnes
 const encoder = new TextEncoder();
 
 /** A body that has arrived in part; `finish` sends the rest. */
-function createLateBody(value: unknown) {
+function createLateBody(value: unknown, before = "") {
   const text = JSON.stringify(value);
   let rest = () => {};
   const body = new ReadableStream({
     start(controller) {
-      controller.enqueue(encoder.encode(text.slice(0, 5)));
+      controller.enqueue(encoder.encode(before + text.slice(0, 5)));
       rest = () => {
         controller.enqueue(encoder.encode(text.slice(5)));
         controller.close();
@@ -98,9 +98,9 @@ test("what arrives after its client token has expired is not carried out", async
     expiresInSeconds: 60,
   });
   const { token } = (await created.json()).data;
-  await fixture.clock.advance(50_000);
+  await fixture.clock.advance(57_000);
   const answer = await sendLate(fixture, "/api/v1/conversations", token, { twinId: "echo" }, () =>
-    fixture.clock.advance(10_000),
+    fixture.clock.advance(4_000),
   );
   await assertRefused(answer);
 });
@@ -121,7 +121,7 @@ test("a host is asked again about the user of a body that took longer than five 
   });
 
   async function send(meanwhile: () => Promise<unknown>): Promise<number> {
-    const { body, finish } = createLateBody({ twinId: "echo" });
+    const { body, finish } = createLateBody({ twinId: "echo" }, " ".repeat(128 * 1024)); // fast enough for 7 seconds
     const init = { method: "POST", headers: { "Content-Type": "application/json" }, body, duplex: "half" };
     const answer = service.fetch(new Request("http://twins.test/api/v1/conversations", init as RequestInit));
     await settle();

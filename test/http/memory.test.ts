@@ -87,8 +87,8 @@ test("streamed or not, what a model was asked counts until its reply has ended",
   await again.body?.cancel();
 });
 
-test("bodies that are on their way count, with a length and without one", async () => {
-  await using fixture = await openSilent();
+test("bodies that are on their way count as they arrive, and not as they are announced", async () => {
+  await using fixture = await openFixture(inProcess, { openaiApi: createOpenAIApi(), limiter: unlimited });
   const key = await fixture.key("full_access");
   const begin = (bytes: number, headers: Record<string, string>) => {
     const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(bytes)) });
@@ -101,12 +101,20 @@ test("bodies that are on their way count, with a length and without one", async 
     return fixture.service.fetch(new Request("http://twins.test/v1/chat/completions", init as RequestInit));
   };
   const refused: number[] = [];
-  for (let count = 0; count < 10; count++) {
-    void begin(1, { "Content-Length": "4000000" }).then(({ status }) => refused.push(status));
-    void begin(4_000_000, {}).then(({ status }) => refused.push(status));
-  }
+  const note = ({ status }: Response) => refused.push(status);
+  const announced: Promise<unknown>[] = [];
+  for (let count = 0; count < 100; count++)
+    announced.push(begin(1, { "Content-Length": "4000000" }).then(note));
   await settle();
-  assert.deepEqual(refused, Array(15).fill(503)); // 12 MB each
+  for (let count = 0; count < 20; count++) announced.push(begin(4_000_000, {}).then(note));
+  await settle();
+  assert.deepEqual(refused, Array(4).fill(503)); // 4 MB each
+  await fixture.clock.advance(5_000);
+  await settle();
+  assert.equal(refused.filter((status) => status === 408).length, 100);
+  await fixture.clock.advance(62_000);
+  await Promise.all(announced);
+  assert.equal(refused.filter((status) => status === 408).length, 116);
 });
 
 /** A service with a conversation of two messages of this length. */
@@ -150,7 +158,7 @@ test("answers that are not read count, until they are read or given up", async (
   const unread: Response[] = [];
   for (let count = 0; count < 8; count++) unread.push(await get());
   const statuses = unread.map(({ status }) => status);
-  assert.equal(statuses.filter((status) => status === 200).length, 4, statuses.join()); // 16 MB each
+  assert.equal(statuses.filter((status) => status === 200).length, 3, statuses.join()); // 24 MB each
   const whole = await unread[0]?.json();
   assert.equal(whole.data[1].content, "y".repeat(4_000_000));
   const again = await get();

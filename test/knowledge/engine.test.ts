@@ -96,7 +96,13 @@ test("with a pause, words come one at a time, and an abort ends them", async () 
   const writes: string[] = [];
   const reply = createKnowledgeEngine(options).reply(
     { twin: createTwin(keeper), history: [], content: "lamp" },
-    { write: (text) => writes.push(text), progress() {}, beginActing: async () => {}, signal: abort.signal },
+    {
+      write: (text) => writes.push(text),
+      progress() {},
+      beginActing: async () => {},
+      hold: () => true,
+      signal: abort.signal,
+    },
   );
   await clock.advance(250);
   assert.deepEqual(writes, ["Well", " now."]);
@@ -123,6 +129,7 @@ test("a long text is indexed in portions at the first question, and only once", 
         write: (text) => answers.push(text),
         progress() {},
         beginActing: async () => {},
+        hold: () => true,
         signal: new AbortController().signal,
       },
     );

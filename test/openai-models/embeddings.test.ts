@@ -73,6 +73,7 @@ async function say(
     },
     progress: () => {},
     beginActing: async () => {},
+    hold: () => true,
     signal: new AbortController().signal,
   };
   await engine.reply({ twin, history, content }, output);

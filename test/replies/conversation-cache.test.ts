@@ -54,9 +54,9 @@ describe("conversations in memory", () => {
     assert.deepEqual(await ask(other, "next"), said(...names.slice(50)));
   });
 
-  test("a model is given 8 Mi characters at most, whether they are remembered or read", async () => {
+  test("a model is given 2 Mi characters at most, whether they are remembered or read", async () => {
     await using chat = await openChat(inProcess);
-    const long = "x".repeat(3 * 1024 * 1024);
+    const long = "x".repeat(768 * 1024);
     for (const question of ["one", "two", "three"]) await ask(chat, question, long);
     const questionsIn = (history: readonly HistoryMessage[]) =>
       history.flatMap(({ role, content }) => (role === "user" ? content : []));
@@ -144,8 +144,8 @@ describe("conversations in memory", () => {
       }
     }
     const long = "x".repeat(1_333_000); // 24 of these leave room for less than 8,000 of 32,000,000 code units
-    await converse(long, 6, chat.conversationId);
-    for (let opened = 0; opened < 3; opened++) await converse(long, 6);
+    await converse(long, 1, chat.conversationId);
+    for (let opened = 0; opened < 23; opened++) await converse(long, 1);
     for (let opened = 0; opened < 10; opened++) await converse("!", 25);
     const before = calls.get("getConversation") ?? 0;
     await ask(chat, "?");

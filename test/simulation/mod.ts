@@ -14,6 +14,7 @@ import { createApiKey } from "../../core/auth/secrets.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import { key as keyRecord } from "../contracts/store-records.ts";
 import { startOfTests } from "../support/harness.ts";
+import { whole } from "../support/whole.ts";
 import { Clients } from "./clients.ts";
 import { EngineHouse } from "./engine.ts";
 import { Ledger } from "./ledger.ts";
@@ -122,7 +123,7 @@ async function requireRest({ world, ledger, engines }: Cast): Promise<void> {
     const begun = [...ledger.replies.values()].filter(({ conversationId }) => conversationId === id);
     const listed = async (path: "current" | "all") => {
       const slice = { offset: 0, limit: 1000, order: "asc", path } as const;
-      const stored = await ledger.truth.listMessages({ owner: "owner" }, id, slice);
+      const stored = await ledger.truth.listMessages({ owner: "owner" }, id, { ...whole, ...slice });
       return stored?.items.flatMap((message) => (message.role === "assistant" ? message.id : [])).join();
     };
     const idsOf = (replies: readonly { id: string }[]) => replies.map((reply) => reply.id).join();

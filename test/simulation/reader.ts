@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import type { EventStream, MessageResource } from "../../core/mod.ts";
 import { messageResource } from "../../core/wire/resources.ts";
 import { parseEvents, type StreamEvent } from "../support/harness.ts";
+import { whole } from "../support/whole.ts";
 import type { Ledger, StoredReply } from "./ledger.ts";
 import type { Process } from "./processes.ts";
 import type { World } from "./world.ts";
@@ -180,12 +181,12 @@ class Judge {
     if (stored.deleted) return;
     const { owner, id, end } = stored;
     const { from, text } = this.#shown;
-    const content = (await this.#ledger.truth.getMessage({ owner }, id))?.content ?? "";
+    const content = (await this.#ledger.truth.getMessage({ owner }, id, whole))?.content ?? "";
     if (content.slice(from) === text) return;
     // Text that was sent but not yet saved may be lost with its process; text is never changed.
-    const whole = content.slice(0, from) + text;
+    const shown = content.slice(0, from) + text;
     const interrupted = end?.error?.code === "interrupted";
-    if (interrupted && (whole.startsWith(content) || content.startsWith(whole))) return;
+    if (interrupted && (shown.startsWith(content) || content.startsWith(shown))) return;
     this.#world.violate(`the deltas of ${id} are not its text from ${this.#reading.from} on`);
   }
 }
@@ -199,7 +200,7 @@ export async function requireStored(world: World, ledger: Ledger, message: Messa
   const stored = storedReply(world, ledger, message.id);
   if (stored.deleted) return;
   if (!stored.end) world.violate(`${message.id} was reported as ended before that was stored`);
-  const record = await ledger.truth.getMessage({ owner: stored.owner }, message.id);
+  const record = await ledger.truth.getMessage({ owner: stored.owner }, message.id, whole);
   try {
     assert.deepEqual(message, record && messageResource(record));
   } catch (error) {

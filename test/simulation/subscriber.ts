@@ -8,6 +8,7 @@ import { isEventStream } from "../../core/wire/request.ts";
 import { assertConversationEvent } from "../support/conformance.ts";
 import type { ConversationEvent } from "../support/event-reader.ts";
 import { Told, type ToldEnd } from "../support/told.ts";
+import { whole } from "../support/whole.ts";
 import type { Ask } from "./asking.ts";
 import type { KnownConversation } from "./knowledge.ts";
 import type { Ledger, StoredReply } from "./ledger.ts";
@@ -150,11 +151,10 @@ export class Subscriber {
     if (this.#ended || first === undefined) return;
     if (running && !this.#seemsEnded()) this.#world.violate(`a device waits for ${running.id} for ever`);
     const slice = { path: "all", order: "asc", offset: first, limit: 10_000 } as const;
-    const stored = await this.#setting.ledger.truth.listMessages(
-      { owner: "owner" },
-      this.#conversation.id,
-      slice,
-    );
+    const stored = await this.#setting.ledger.truth.listMessages({ owner: "owner" }, this.#conversation.id, {
+      ...whole,
+      ...slice,
+    });
     const ids = stored?.items.map(({ id }) => id).join();
     if (ids !== told.join()) this.#world.violate(`a device was told ${told}, stored is ${ids}`);
   }

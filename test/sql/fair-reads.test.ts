@@ -16,6 +16,7 @@ import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { makeFolder } from "../sqlite/fixture.ts";
 import { createGate } from "../support/gate.ts";
 import { inProcess, openFixture } from "../support/harness.ts";
+import { whole } from "../support/whole.ts";
 
 const folder = await makeFolder();
 
@@ -51,7 +52,7 @@ test("reads that wait for one that is not answered fail with it, but not those t
     1,
   );
   const get = (owner: string, id: string) =>
-    store.getMessage({ owner }, id).catch((error: Error) => error.message);
+    store.getMessage({ owner }, id, whole).catch((error: Error) => error.message);
   const early = [get("ada", "1"), get("ada", "2"), get("ben", "3")];
   gate.open();
   assert.deepEqual(await Promise.all(early), Array(3).fill("1 was not answered"));
@@ -83,7 +84,7 @@ for (const [who, reads, order] of [
       reads.split(", ").map((read) => {
         const [who = "", id = ""] = read.split(" ");
         const [owner = "", endUser] = who.split("/");
-        return store.getMessage({ owner, endUser }, id);
+        return store.getMessage({ owner, endUser }, id, whole);
       }),
     );
     assert.equal(asked.join(", "), order);

@@ -20,6 +20,7 @@ import {
   toBegin,
   toEnd,
 } from "../contracts/store-records.ts";
+import { whole } from "../support/whole.ts";
 import { damage, firstConversation, makeFolder, quickDisk, storeOn, watched } from "./fixture.ts";
 
 const folder = await makeFolder();
@@ -108,8 +109,8 @@ describe("a store in SQLite", () => {
       ["fulfilled", "rejected", "fulfilled"],
     );
     assert.deepEqual(await store.getConversation({ owner }, second.id), second);
-    assert.equal(await store.getMessage({ owner }, twice.question.id), undefined);
-    assert.equal((await store.getMessage({ owner }, kept.reply.id))?.status, "completed");
+    assert.equal(await store.getMessage({ owner }, twice.question.id, whole), undefined);
+    assert.equal((await store.getMessage({ owner }, kept.reply.id, whole))?.status, "completed");
     assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 5 })).total, 3);
     await close();
   });
@@ -184,7 +185,7 @@ describe("a store in SQLite", () => {
     for (let n = 0; n < 260; n++) pairs.push(await converse(store, owner, id));
     await assert.rejects(store.deleteConversation({ owner }, id, start), /the process ends/);
     assert.equal(await store.getConversation({ owner }, id), undefined);
-    assert.ok(await store.getMessage({ owner }, pairs[0]?.reply.id ?? ""));
+    assert.ok(await store.getMessage({ owner }, pairs[0]?.reply.id ?? "", whole));
     await store.sweep(start);
     for (const table of ["messages", "deleted_conversations"]) {
       assert.deepEqual(connection.all(`SELECT * FROM ${table}`, []), []);
@@ -219,10 +220,13 @@ describe("a store in SQLite", () => {
     assert.deepEqual([behind.items.length, behind.total], [0, 1]);
     await store.endReply(toEnd(await begin(store, owner, id)));
     meanwhile = async () => void (await begin(store, owner, id));
-    const page = await store.listMessages({ owner }, id, { offset: 0, limit: 20, order: "asc" });
+    const page = await store.listMessages({ owner }, id, { ...whole, offset: 0, limit: 20, order: "asc" });
     assert.deepEqual([page?.items.length, page?.total], [2, 2]);
     meanwhile = async () => void (await store.deleteConversation({ owner }, id, start));
-    assert.equal(await store.listMessages({ owner }, id, { offset: 0, limit: 20, order: "desc" }), undefined);
+    assert.equal(
+      await store.listMessages({ owner }, id, { ...whole, offset: 0, limit: 20, order: "desc" }),
+      undefined,
+    );
     await store.close();
   });
 

@@ -214,8 +214,11 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
   api_key_not_found: "There is no API key with this id.",
   memory_not_found: "The twin knows nothing of this person.",
   method_not_allowed: "This path takes GET, POST.",
+  request_timeout: "The body came too slowly: after 5 seconds, send 64 KiB a second or more.",
   conversation_busy: "The conversation is busy with a reply; wait for its end or cancel it.",
   key_limit_reached: "You already have 50 live API keys; revoke one first.",
+  too_many_branches:
+    "The conversation has 1000 branches already; go on at the end of one, or begin a conversation.",
   payload_too_large: "The body is longer than 262144 bytes or in too many pieces.",
   uri_too_long: "The path and query are longer than 8192 characters.",
   unsupported_media_type: "Send the body with Content-Type: application/json.",

@@ -375,7 +375,7 @@ function errorsOf(route: Route): ErrorCode[] {
   if (route.scope === "full_access" || route.ownersOnly) add("insufficient_scope");
   if (route.query || route.params) add("validation_error");
   if (route.body) {
-    add("validation_error", "invalid_json", "payload_too_large", "unsupported_media_type");
+    add("validation_error", "invalid_json", "request_timeout", "payload_too_large", "unsupported_media_type");
     add("shutting_down"); // for a body that the closing server cut off
   }
   if (route.idempotency === "supported") add("idempotency_key_reused");

@@ -1,0 +1,42 @@
+/**
+ * Lists of messages, read on in portions, so that no more of them is in memory than what follows needs.
+ *
+ * @module
+ */
+
+import type { MessageRecord } from "./records.ts";
+import type { Listing, MessageSlice, Reach, Store } from "./store.ts";
+
+/** How many characters are read at once, if a message has no more by itself, and how many messages. */
+const charactersAtOnce = 256 * 1024;
+const messagesAtOnce = 20;
+
+/**
+ * Reads the messages of a slice, a portion at a time, until they have all its characters together. Nothing if there is no such
+ * list, or the conversation is deleted meanwhile.
+ */
+export async function* readPortions(
+  store: Pick<Store, "listMessages">,
+  reach: Reach,
+  conversationId: string,
+  slice: MessageSlice,
+): AsyncGenerator<Listing<MessageRecord>> {
+  let rest = slice;
+  for (let left = slice.characters; ; ) {
+    const portion = await store.listMessages(reach, conversationId, {
+      ...rest,
+      limit: Math.min(rest.limit, messagesAtOnce),
+      characters: Math.min(left, charactersAtOnce),
+    });
+    if (!portion) return;
+    const { items, total } = portion;
+    const length = items.reduce((sum, { content }) => sum + content.length, 0);
+    if (length > left && rest !== slice) return; // only the first of all may have more
+    yield portion;
+    left -= length;
+    const after = items.at(-1)?.id;
+    const limit = Math.min(rest.limit, total - rest.offset) - items.length;
+    if (after === undefined || limit <= 0 || left <= 0) return;
+    rest = { ...slice, offset: 0, limit, after };
+  }
+}
