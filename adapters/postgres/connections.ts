@@ -9,8 +9,9 @@ import { longestTimerMs } from "../../core/base/clock.ts";
 import type { Log } from "../../core/base/log.ts";
 import { type FoundSchema, planUpgrade, postgresDialect, RefusedSchema, type Step } from "../sql/schema.ts";
 import { codeOf } from "../system.ts";
+import { type Address, readAddress, withTlsMode } from "./address.ts";
 import { DatabaseClock } from "./clock.ts";
-import { wasGivenUp } from "./driver.ts";
+import { isLostStatement, poolerProblem, wasGivenUp } from "./driver.ts";
 import { addressesOf, Primary } from "./hosts.ts";
 import { createSockets, type Sockets } from "./sockets.ts";
 
@@ -47,27 +48,36 @@ export async function openConnections(url: string, options: ConnectionsOptions):
     throw new Error("PostgreSQL needs the package pg: npm install pg", { cause });
   });
   const sockets = createSockets();
-  const config: PoolConfig = {
+  const clock = new DatabaseClock();
+  const usual: PoolConfig = {
     stream: sockets.open,
     application_name: "twin-service",
-    connectionTimeoutMillis: 2000, // also for waiting for a free connection of the pool
     statement_timeout: statementMs,
     idle_in_transaction_session_timeout: 2 * statementMs, // a process that hangs must not hold locks
     query_timeout: statementMs + 2000, // for a server that does not even report the statement's timeout
     keepAlive: true,
     pipeline: true,
   };
-  const clientOf = (connectionString: string) =>
-    new pg.Client({ ...config, connectionString, pipeline: false }); // so that its end does not wait for a query that hangs
-  const clock = new DatabaseClock();
-  const primary = new Primary(addressesOf(url) ?? [url], clientOf, log);
-  try {
-    requireKnownParameters(url);
+  async function open() {
+    const address = readAddress(url);
+    const config: PoolConfig = {
+      ...usual,
+      connectionTimeoutMillis: address.connectMs ?? 2000, // also for waiting for a free connection of the pool
+      enableChannelBinding: address.bindsChannel,
+    };
+    const clientOf = (connectionString: string) =>
+      new pg.Client({ ...config, connectionString, pipeline: false }); // so that its end does not wait for a query that hangs
+    const primary = new Primary(await settleTls(address, clientOf), clientOf, log);
     await primary.find();
-    await migrate(clientOf(primary.address), { log, signal, sockets, steps, clock });
-  } catch (error) {
-    throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
+    const { isPooled } = await migrate(clientOf(primary.address), { log, signal, sockets, steps, clock });
+    if (isPooled) await requirePreparedStatements(() => clientOf(primary.address));
+    return { config, primary };
   }
+
+  const { config, primary } = await open().catch(async (error: unknown) => {
+    await sockets.close();
+    throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
+  });
   const pools: Pool[] = [];
   primary.watch(() => {
     for (const pool of pools) pool.options.connectionString = primary.address; // of new connections
@@ -92,27 +102,55 @@ export async function openConnections(url: string, options: ConnectionsOptions):
   };
 }
 
-/** The parameters of an address that the package pg reads. */
-const parameters = [
-  ["sslmode", "sslrootcert", "sslcert", "sslkey", "sslnegotiation", "ssl", "uselibpqcompat"],
-  ["host", "port", "user", "password", "options", "client_encoding"],
-  ["application_name", "fallback_application_name", "statement_timeout", "lock_timeout"],
-  ["idle_in_transaction_session_timeout", "query_timeout", "target_session_attrs"],
-].flat();
+/**
+ * Reads an address. Where TLS is left to the server (`sslmode=prefer`, `allow`), asks it first. `connect`: makes a client that
+ * is not connected yet.
+ */
+async function settleTls(address: Address, connect: (url: string) => Client): Promise<readonly string[]> {
+  const urls = addressesOf(address.url) ?? [address.url];
+  if (!address.tlsModes) return urls;
+  const [first, second] = address.tlsModes;
+  const [host = ""] = urls;
+  const isRefused = await refuses(connect(withTlsMode(host, first)));
+  return urls.map((url) => withTlsMode(url, isRefused ? second : first));
+}
 
-/** What pg does not read would be ignored, such as a `schema`: the tables would be made in another one. */
-function requireKnownParameters(url: string): void {
-  const [, query = ""] = /\?([^#]*)/.exec(url) ?? [];
-  const given = new URLSearchParams(query);
-  if ((given.get("target_session_attrs") ?? "read-write") !== "read-write")
-    throw new Error("target_session_attrs must be read-write: the server writes.");
-  const unknown = [...given.keys()].find((name) => !parameters.includes(name));
-  if (unknown === undefined) return;
-  const shown = query.includes("@") ? "" : ` ${unknown}`; // it may be the rest of a password that has a "?"
-  throw new Error(
-    `the address has a parameter${shown} that would be ignored; it may have ${parameters.join(", ")}. ` +
-      "For the schema twins, write options=-c%20search_path%3Dtwins",
-  );
+/** Whether a server takes no connection that is encrypted, or not encrypted, as this one is. Any other problem comes up again. */
+async function refuses(client: Client): Promise<boolean> {
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return false;
+  } catch (error) {
+    return (
+      codeOf(error) === "28000" || (error instanceof Error && /does not support SSL/.test(error.message))
+    );
+  } finally {
+    void client.end().catch(() => {});
+  }
+}
+
+/**
+ * Fails where a pooler gives each transaction another connection, without preparing statements there again. Otherwise
+ * requests would be 500, one in a few.
+ */
+async function requirePreparedStatements(connect: () => Client): Promise<void> {
+  const clients = [connect(), connect()];
+  try {
+    for (const client of clients) {
+      client.on("error", () => {});
+      await client.connect();
+    }
+    for (const number of [0, 1, 0, 1]) {
+      const text = `SELECT ${number} AS number`;
+      const answer = await clients[number]?.query({ name: "twins_probe", text });
+      if (Number(answer?.rows[0]?.number) !== number) throw new Error(poolerProblem);
+    }
+  } catch (error) {
+    throw isLostStatement(error) ? new Error(poolerProblem, { cause: error }) : error;
+  } finally {
+    for (const client of clients) void client.end().catch(() => {});
+  }
 }
 
 /**
@@ -151,6 +189,10 @@ function reasonOf(error: unknown): string {
   if (error instanceof RefusedSchema) return `it ${error.message}.`;
   const [first = error] = error instanceof AggregateError ? error.errors : [];
   const message = first instanceof Error ? first.message : String(first);
+  if (/unsupported startup parameter/.test(message)) {
+    const needed = "ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout";
+    return `${message}. PgBouncer needs ${needed}; or give the address of PostgreSQL itself, without a pooler`;
+  }
   if (codeOf(first) === "42501")
     return `${message}. The first process of a version needs the role that owns the tables`;
   return /client password must be/.test(message)
@@ -170,8 +212,14 @@ const lockPauseMs = 100;
 /** How long to try before this is logged, in milliseconds. */
 const tellWaitingMs = 2000;
 
-/** Brings the tables up to date, in a transaction that is rolled back if it fails or is cancelled. */
-async function migrate(client: Client, { log, signal, sockets, steps, clock }: Migration): Promise<void> {
+/**
+ * Brings the tables up to date, in a transaction that is rolled back if it fails or is cancelled. Resolves with whether there
+ * is a pooler in between: it gives the number of another process than the one that works.
+ */
+async function migrate(
+  client: Client,
+  { log, signal, sockets, steps, clock }: Migration,
+): Promise<{ isPooled: boolean }> {
   client.on("error", () => {}); // a broken connection, whose query rejects, too
   signal?.throwIfAborted();
   signal?.addEventListener("abort", sockets.destroy);
@@ -195,6 +243,8 @@ async function migrate(client: Client, { log, signal, sockets, steps, clock }: M
     await client.query("INSERT INTO schema_version (version, oldest) VALUES ($1, $2)", [version, oldest]);
     await client.query(unhurried("COMMIT"));
     await clock.measure((sql) => client.query(sql));
+    const { rows: workers } = await client.query("SELECT pg_backend_pid() AS number");
+    return { isPooled: workers[0]?.number !== Reflect.get(client, "processID") };
   } finally {
     signal?.removeEventListener("abort", sockets.destroy);
     await Promise.all([client.end(), sockets.close()]); // also rolls back a transaction that failed

@@ -236,17 +236,19 @@ export function brokeConnection(error: unknown): boolean {
  */
 const passing = /^(?:08|28|3D|53|55000|55P03|57P|57014|58|25006|25P03|25P04|40001|40P01)/;
 
-/** A prepared statement exists already, or does not exist. */
-const lostStatement: readonly string[] = ["42P05", "26000"];
+/** Whether a prepared statement exists already, or does not exist. */
+export function isLostStatement(error: unknown): boolean {
+  return isServerError(error) && ["42P05", "26000"].includes(error.code);
+}
+
+/** What that means. */
+export const poolerProblem =
+  "A pooler in front of PostgreSQL mixes up prepared statements: in transaction mode, PgBouncer needs version 1.21 " +
+  "and max_prepared_statements = 200.";
 
 /** The error for the store's port: a {@link StoreUnavailable} if trying again later makes sense. */
 export function toStoreError(error: unknown): unknown {
-  if (isServerError(error) && lostStatement.includes(error.code))
-    return new Error(
-      "A pooler in front of PostgreSQL mixes up prepared statements: in transaction mode, PgBouncer needs version 1.21 " +
-        "and max_prepared_statements = 200.",
-      { cause: error },
-    );
+  if (isLostStatement(error)) return new Error(poolerProblem, { cause: error });
   if (isServerError(error) && !passing.test(error.code)) return error;
   return new StoreUnavailable("The database cannot be reached right now.", { cause: error });
 }

@@ -55,9 +55,12 @@ const leftToFull = Object.fromEntries(
 
 /** The tests of PostgreSQL, but not those of its plans. */
 const leavePostgresOut = (reason: string) => ({
+  "postgres/address.test.ts": reason,
+  "postgres/clock.test.ts": reason,
   "postgres/connections.test.ts": reason,
   "postgres/contracts.test.ts": reason,
   "postgres/limits.test.ts": reason,
+  "postgres/pooler.test.ts": reason,
   "postgres/start.test.ts": reason,
 });
 
