@@ -56,6 +56,13 @@ const lastPages = 64;
 /** How often the log is followed before commits wait, however many pages are left. */
 const mostRounds = 4;
 
+/**
+ * Where a file says how it was last written (https://www.sqlite.org/fileformat2.html#file_format_version_numbers), and that it
+ * was closed: it has no write-ahead log. So one that lies beside it is known to be another's.
+ */
+export const versionsAt = 18;
+export const closedVersions: Uint8Array = new Uint8Array([1, 1]);
+
 /** Makes copies of one open file, one at a time. */
 export class Backups {
   readonly #source: BackupSource;
@@ -99,7 +106,8 @@ export class Backups {
     const { connection, pagesBetweenCheckpoints, path } = this.#source;
     await requireAbsent(target);
     const partial = `${target}.partial`;
-    const copy = await open(partial, "w+", 0o600).catch((error: unknown) => {
+    await rm(partial, { force: true }); // of a crash; it may be another's, whose mode it would keep
+    const copy = await open(partial, "wx+", 0o600).catch((error: unknown) => {
       throw new Error(`${target} cannot be created (${codeOf(error)}).`, { cause: error });
     });
     try {
@@ -166,6 +174,7 @@ export class Backups {
     copied = Number.POSITIVE_INFINITY; // what the log has beyond the file's end belongs to the copy, too
     await catchUp(() => {});
     await copy.truncate(merge.databaseBytes ?? (await file.stat()).size);
+    await writeAll(copy, closedVersions, versionsAt);
   }
 }
 

@@ -4,12 +4,12 @@
  * @module
  */
 
-import { open, stat } from "node:fs/promises";
+import { open, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Log, noLog } from "../../core/base/log.ts";
 import { planUpgrade, RefusedSchema, type Step, sqliteDialect, type Upgrade } from "../sql/schema.ts";
 import { codeOf, makeFolder } from "../system.ts";
-import { type BackupOptions, Backups } from "./backup.ts";
+import { type BackupOptions, Backups, closedVersions, versionsAt } from "./backup.ts";
 import { connect, errorKind, requireSqlite, type SqliteConnection } from "./connection.ts";
 import { openWriteAheadLog } from "./disk.ts";
 import { createSqliteDriver, type SqliteDriver } from "./driver.ts";
@@ -97,9 +97,10 @@ export async function openSqliteFile(
   try {
     await requireSqlite(); // otherwise an empty file would be left
     await makeFile(path);
+    await requireOwnLog(path);
     connection = await connect(path);
     prepare(connection, options);
-    return checkpointingOnClose(path, connection, log);
+    return remembered(await realpath(path), checkpointingOnClose(path, connection, log));
   } catch (error) {
     // Only a working file can be unlocked; otherwise the lock ends with the process.
     if (connection && errorKind(error) === "other") checkpointingOnClose(path, connection, noLog).close();
@@ -107,6 +108,18 @@ export async function openSqliteFile(
     const reason = explainReason(error);
     throw reason === undefined ? error : new Error(`${path} ${reason}.`, { cause: error });
   }
+}
+
+/** A connection whose file counts as open until it is closed. */
+function remembered(real: string, connection: SqliteConnection): SqliteConnection {
+  openFiles.add(real);
+  return {
+    ...connection,
+    close() {
+      connection.close();
+      openFiles.delete(real);
+    },
+  };
 }
 
 /** A connection whose `close` also merges the write-ahead log into the file, and releases its lock. */
@@ -158,6 +171,28 @@ async function makeLinkedFile(link: string): Promise<void> {
     () => {},
   );
 }
+
+/**
+ * Refuses a write-ahead log beside a file that has none, such as a backup that was copied there: SQLite would write the
+ * log's pages into it. The log of a file that is open, or was when its process ended, is its own.
+ */
+async function requireOwnLog(path: string): Promise<void> {
+  const real = await realpath(path);
+  const log = await stat(`${real}-wal`).catch(() => undefined);
+  if (!log?.size || openFiles.has(real)) return;
+  const versions = new Uint8Array(closedVersions.length);
+  const file = await open(real, "r");
+  const { bytesRead } = await file.read(versions, 0, versions.length, versionsAt);
+  await file.close();
+  if (bytesRead === 0 || versions.join() !== closedVersions.join()) return;
+  throw new RefusedFile(
+    `lies beside ${path}-wal, the write-ahead log of another file, which would undo it. To restore a backup, delete ` +
+      `${path}-wal; otherwise put back the file that the log belongs to`,
+  );
+}
+
+/** The files that are open in this process: to open and close one of them would release SQLite's locks. */
+const openFiles = new Set<string>();
 
 /** What to do if a file cannot be created or written. */
 const elsewhere = "; choose a file in a folder that this process can write to";
