@@ -191,10 +191,8 @@ class ConversationStream implements EventStream {
   readonly #follow: ConversationFollow;
   readonly #events: ConversationEvents;
   readonly #closed: () => void;
-  /** The conversation as the client knows it. */
+  /** The conversation as the client knows it: of a message that it is told, it takes the path to end there. */
   #known: ConversationRecord;
-  /** The messages that were told last: more than are read at once. */
-  #told: readonly Pick<MessageRecord, "id" | "seq">[] = [];
   #next: number;
   /** Events that wait to be taken. */
   #text: string;
@@ -332,7 +330,9 @@ class ConversationStream implements EventStream {
       text = this.#events.deleted();
     } else {
       for (const message of found) text += this.#tell(message);
-      this.#hasMore = log !== undefined && this.#next < log.total;
+      // The log was read after the conversation: more may have been stored in between.
+      const isRead = log === undefined || this.#next >= log.total;
+      this.#hasMore = !isRead || this.#next !== conversation.logLength;
       if (!this.#hasMore) text += this.#changesIn(conversation, isFollowing);
     }
     this.memory.count(2 * text.length - bytes);
@@ -347,9 +347,8 @@ class ConversationStream implements EventStream {
   }
 
   #tell(message: MessageRecord): string {
-    const { id, seq } = message;
-    this.#next = seq + 1;
-    this.#told = [...this.#told, { id, seq }].slice(-2 * messagesAtOnce);
+    this.#next = message.seq + 1;
+    this.#known = { ...this.#known, lastMessageId: message.id };
     if (message.status !== "in_progress") return this.#events.message(message, endId(message));
     const begun = this.#events.message({ ...message, content: "" }, `${message.seq}.0`);
     return begun + this.#followReply(message, 0);
@@ -372,10 +371,8 @@ class ConversationStream implements EventStream {
   #changesIn(conversation: ConversationRecord, isFollowing: boolean): string {
     const { title, lastMessageId } = this.#known;
     const isTitled = conversation.title !== title;
-    const isSent = this.#told.some(({ id }) => id === conversation.lastMessageId);
-    const isMoved = !isFollowing && conversation.lastMessageId !== lastMessageId && !isSent;
-    this.#known = isFollowing ? { ...this.#known, title: conversation.title } : conversation;
-    if (!isFollowing) this.#told = this.#told.filter(({ seq }) => seq >= conversation.logLength);
+    const isMoved = !isFollowing && conversation.lastMessageId !== lastMessageId;
+    this.#known = isFollowing ? { ...conversation, lastMessageId } : conversation;
     return isTitled || isMoved ? this.#events.conversation(conversation) : "";
   }
 }

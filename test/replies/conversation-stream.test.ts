@@ -157,6 +157,26 @@ for (const { name, skip, open } of places) {
       assert.equal((await follower.get("/stream")).status, 404);
     });
 
+    test("tells of a path that was left again for the one before, behind the messages on it", async () => {
+      await using place = await open();
+      const { sender, follower } = place;
+      const first = await talk(sender, "Hello?", "Hi!");
+      const stream = await follow(follower);
+      await stream.next();
+      await talk(sender, "And?", "Fine.");
+      const path = `/conversations/${sender.conversationId}`;
+      await sender.fixture.call("PATCH", path, sender.key, { lastMessageId: first });
+      const late = await follow(follower, "1.4");
+      await late.next();
+      for (const each of [stream, late]) {
+        const events = await each.until("conversation");
+        assert.match(inShort(events).join(), /3\.6 (message|complete) completed Fine\./);
+        const data = events.at(-1)?.data;
+        assert.equal(data?.type === "conversation" && data.conversation.lastMessageId, first);
+        await each.leave();
+      }
+    });
+
     test("tells of a reply that failed, and goes on", async () => {
       await using place = await open();
       const stream = await follow(place.follower);
