@@ -12,7 +12,7 @@ import {
   ReplyError,
   TwinServiceError,
 } from "./errors.ts";
-import { pause, throwIfAborted, within } from "./waiting.ts";
+import { Failures, throwIfAborted, within } from "./waiting.ts";
 
 /** A request to the service. */
 export interface ServiceRequest {
@@ -121,12 +121,11 @@ export class Requests {
   ): Promise<Result> {
     const { signal } = options;
     const maxRetries = once ? 0 : this.maxRetriesOf(options);
-    for (let failures = 0; ; ) {
+    for (const failures = new Failures(); ; ) {
       try {
-        return await within(this.timeoutMsOf(options), signal, (limit) => attempt(limit, failures));
+        return await within(this.timeoutMsOf(options), signal, (limit) => attempt(limit, failures.count));
       } catch (error) {
-        if (!isPassing(error) || ++failures > maxRetries) throw error;
-        if (await pause(failures, error, signal)) failures--;
+        await failures.wait(error, isPassing(error), maxRetries, signal);
       }
     }
   }

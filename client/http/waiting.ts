@@ -20,7 +20,7 @@ const longestRetryAfterMs = 30_000;
  * Waits after a number of failures in a row. A browser's hint that the network may be back ends the wait for a connection
  * early, which resolves with `true` then. Rejects with the signal's reason as soon as that aborts.
  */
-export async function pause(failures: number, error: unknown, signal?: AbortSignal): Promise<boolean> {
+async function pause(failures: number, error: unknown, signal?: AbortSignal): Promise<boolean> {
   const over = new AbortController();
   const page = globalThis as Partial<EventTarget>; // Node's global object is none
   try {
@@ -35,6 +35,27 @@ export async function pause(failures: number, error: unknown, signal?: AbortSign
     });
   } finally {
     over.abort();
+  }
+}
+
+/** Failures in a row of what is tried again. */
+export class Failures {
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Something new has come: what failed before counts no more. */
+  forget(): void {
+    this.#count = 0;
+  }
+
+  /** Waits before the next try. Throws the signal's reason, or the failure if it will not pass or is one too many. */
+  async wait(error: unknown, mayPass: boolean, most: number, signal?: AbortSignal): Promise<void> {
+    throwIfAborted(signal);
+    if (!mayPass || ++this.#count > most) throw error;
+    if (await pause(this.#count, error, signal)) this.#count--;
   }
 }
 

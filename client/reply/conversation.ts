@@ -8,7 +8,7 @@ import type { ConversationEventData } from "../../core/wire/schemas.ts";
 import { ConnectionError, RateLimitError } from "../http/errors.ts";
 import { readLongAnswer } from "../http/long-answer.ts";
 import { conversationPath, isPassing, type RequestOptions, type Requests } from "../http/requests.ts";
-import { pause, throwIfAborted } from "../http/waiting.ts";
+import { Failures } from "../http/waiting.ts";
 import { readData } from "./events.ts";
 
 /** An event of a conversation. `id`: where to go on behind it; undefined while the conversation has no message. */
@@ -33,7 +33,7 @@ export async function* followConversation(
   const path = `${conversationPath(conversationId)}/stream`;
   const timeoutMs = Math.min(requests.timeoutMsOf(options), silenceMs);
   let isEmpty = false;
-  for (let failures = 0; ; ) {
+  for (const failures = new Failures(); ; ) {
     try {
       const ask = (limit: AbortSignal) => requests.open({ method: "GET", path, query: { after } }, limit);
       const pieces = readLongAnswer(ask, { timeoutMs, silenceMs, signal });
@@ -43,16 +43,14 @@ export async function* followConversation(
         isEmpty = !event.id;
         after = missed ? "0.0" : (event.id ?? after);
         if (missed) break;
-        failures = 0;
+        failures.forget();
         yield event;
         if (event.type === "deleted") return;
       }
       throw new ConnectionError("The stream ended.");
     } catch (error) {
-      throwIfAborted(signal);
       const mayPass = isPassing(error) || error instanceof RateLimitError;
-      if (!mayPass || ++failures > requests.maxRetriesOf(options)) throw error;
-      if (await pause(failures, error, signal)) failures--;
+      await failures.wait(error, mayPass, requests.maxRetriesOf(options), signal);
     }
   }
 }

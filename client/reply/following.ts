@@ -7,9 +7,8 @@
 import { ConflictError, ConnectionError, RateLimitError } from "../http/errors.ts";
 import { type LongAnswerOptions, readLongAnswer } from "../http/long-answer.ts";
 import { isPassing, messagePath, type Requests, type ServiceRequest } from "../http/requests.ts";
-import { pause, throwIfAborted } from "../http/waiting.ts";
+import { Failures } from "../http/waiting.ts";
 import { readEvents, type StreamEvent } from "./events.ts";
-import { poll } from "./polling.ts";
 import { Position } from "./position.ts";
 
 /**
@@ -45,18 +44,17 @@ export interface Following extends LongAnswerOptions {
 export async function* follow(following: Following): AsyncGenerator<StreamEvent, void, undefined> {
   const { requests, signal, maxRetries, after, messageId, onBusy } = following;
   const position = new Position(after, messageId);
-  for (let failures = 0; ; ) {
+  for (const failures = new Failures(); ; ) {
     try {
       for await (const event of eventsFrom(position, following)) {
         const fresh = position.take(event);
         if (!fresh) continue;
-        if (position.hasAdvanced()) failures = 0;
+        if (position.hasAdvanced()) failures.forget();
         yield fresh;
         if (fresh.type === "complete" || fresh.type === "error") return;
       }
       throw new ConnectionError("The stream ended.");
     } catch (error) {
-      throwIfAborted(signal);
       const running = runningReply(error);
       if (running !== undefined && onBusy === "wait") {
         await endOf(running, following);
@@ -64,8 +62,7 @@ export async function* follow(following: Following): AsyncGenerator<StreamEvent,
       }
       const usual = position.messageId === undefined ? undefined : retriesOfRunning;
       const most = requests.maxRetriesOf({ maxRetries }, usual);
-      if (!mayPass(error, position) || ++failures > most) throw error;
-      if (await pause(failures, error, signal)) failures--;
+      await failures.wait(error, mayPass(error, position), most, signal);
     }
   }
 }
@@ -76,11 +73,11 @@ async function endOf(messageId: string, following: Following): Promise<void> {
 }
 
 /** The events of one connection. */
-function eventsFrom(position: Position, following: Following): AsyncIterable<StreamEvent> {
+async function* eventsFrom(position: Position, following: Following): AsyncGenerator<StreamEvent> {
   position.beginConnection();
   const ask = (signal: AbortSignal) => open(position, following, signal);
-  if (!following.requests.streamsBodies) return poll(position, following, ask);
-  return readEvents(readLongAnswer(ask, following));
+  if (following.requests.streamsBodies) yield* readEvents(readLongAnswer(ask, following));
+  else yield* (await import("./polling.ts")).poll(position, following, ask); // few need it
 }
 
 /** Asks for the reply from the position on; if it has not begun yet, so far as is known, sends the question. */
