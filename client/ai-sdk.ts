@@ -77,9 +77,10 @@ export interface ChatTransportOptions {
  * Creates a transport for `useChat`. A chat's id is its conversation's id. A chat with an id of its own making gets a
  * conversation with its first message; the same id finds it again for 24 hours.
  *
- * The newest question alone is sent: the service has the others. Into a conversation that is busy, from another window for
- * instance, it is sent once the running reply has ended. A question that is edited, or asked again to regenerate its reply,
- * begins another branch of the conversation. Stopping a chat cancels the reply. Files are refused.
+ * The newest question alone is sent: the service has the others. It goes on from the last reply that its chat shows: where
+ * the conversation has gone on elsewhere, in another window for instance, or where a question is edited or asked again, it
+ * begins another branch. Into a conversation that is busy it is sent once the running reply has ended. Stopping a chat cancels
+ * the reply. Files are refused.
  *
  * @example
  * ```ts
@@ -106,7 +107,10 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
     return id;
   }
 
-  /** The reply that a question follows which was asked before, in these words or others. Null: it was the first. */
+  /**
+   * The reply that a question goes on from: the last one that its chat shows, and of a stored question that is asked again the
+   * one before it. Null: the question is the first.
+   */
   async function afterOf(conversationId: string, messages: readonly ChatMessage[]): Promise<string | null> {
     const id = messages.at(-1)?.id ?? "";
     if (isStored(id, "msg")) return (await client.messages.get(conversationId, id)).after;
@@ -118,16 +122,14 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
 
   return {
     resumeStreamIsReplay: true,
-    async sendMessages({ trigger, chatId, messageId, messages, abortSignal }) {
+    async sendMessages({ chatId, messages, abortSignal }) {
       const content = questionOf(messages.at(-1));
       const conversationId = await conversationOf(chatId);
-      const isAnother = trigger === "regenerate-message" || messageId !== undefined;
-      const after = isAnother ? await afterOf(conversationId, messages) : undefined;
+      const after = await afterOf(conversationId, messages);
       abortSignal?.throwIfAborted();
       const broken = new AbortController();
       const options = { signal: broken.signal, onBusy: "wait" } as const; // another question's answer is none to this one
-      const body = { content, ...(after !== undefined && { after }) };
-      const reply = client.messages.stream(conversationId, body, options);
+      const reply = client.messages.stream(conversationId, { content, after }, options);
       return chunksOf(reply, { broken, stop: abortSignal, mayStop: async () => true });
     },
     async reconnectToStream({ chatId, abortSignal }) {

@@ -44,8 +44,16 @@ describe("a message of a chat whose conversation is busy", () => {
     let text = "";
     for await (const chunk of chunks) if (chunk.type === "text-delta") text += chunk.delta;
     assert.equal(text, "Hello!");
-    const stored = (await client.messages.list(chat.conversationId)).data.map(({ content }) => content);
-    assert.deepEqual(stored, ["Elsewhere?", "Elsewhere.", "Hello?", "Hello!"]);
+    const stored = (await client.messages.list(chat.conversationId, { path: "all" })).data;
+    assert.deepEqual(
+      stored.map(({ content, after }) => [content, after === null]),
+      [
+        ["Elsewhere?", true],
+        ["Elsewhere.", false],
+        ["Hello?", true], // the chat shows nothing that it could go on from
+        ["Hello!", false],
+      ],
+    );
   });
 });
 
@@ -113,13 +121,18 @@ describe("a chat that thinks again", () => {
     assert.deepEqual(await path(), ["One?", "One.", "Four?", "Four."]);
   });
 
-  test("goes on at the end with another message, also where the chat has not seen that", async () => {
+  test("goes on from the reply that it shows, also where another window has gone on", async () => {
     await using opened = await openOwnChat();
     const { user, ask, path } = opened;
-    const one = await ask([user("u1", "One?")], "One.");
-    await ask([user("u1", "One?"), one, user("u2", "Two?")], "Two.");
-    await ask([user("u1", "One?"), one, user("u3", "Three?")], "Three.");
-    assert.deepEqual(await path(), ["One?", "One.", "Two?", "Two.", "Three?", "Three."]);
+    const [first, second] = [user("u1", "One?"), user("u2", "Two?")];
+    const one = await ask([first], "One.");
+    const elsewhere = await ask([first], "One!", { trigger: "regenerate-message", messageId: one.id });
+    await ask([first, one, second], "Two.");
+    assert.deepEqual(await path(), ["One?", "One.", "Two?", "Two."]);
+    await ask([first, elsewhere, second], "Two!");
+    assert.deepEqual(await path(), ["One?", "One!", "Two?", "Two!"]);
+    await ask([user("u3", "Three?")], "Three.");
+    assert.deepEqual(await path(), ["Three?", "Three."]);
   });
 });
 
