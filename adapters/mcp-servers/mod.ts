@@ -18,6 +18,7 @@ import {
   requireOptions,
 } from "../../core/base/rules.ts";
 import type { Tool, ToolContext, ToolSource } from "../../core/twins/tools.ts";
+import { brokenOff, createBoundedFetch, sessionGone } from "./bounded-fetch.ts";
 
 /** A server of tools, as the usual files of MCP clients describe it. */
 export interface McpServer {
@@ -67,6 +68,8 @@ const connectMs = 5_000;
 const noAnswer = "no answer within 5 s";
 /** The pause before one that is away is tried again, in milliseconds. */
 const retryMs = 8_000;
+/** The pause before a list that has changed is asked for, in milliseconds: a server may say so again and again. */
+const changedMs = 2_000;
 
 const systemClock: Clock = {
   now: () => Date.now(),
@@ -144,6 +147,7 @@ class ServerOfTools {
   readonly #changed: () => void;
   #client: Client | undefined;
   #cancelRetry = () => {};
+  #connecting: Promise<void> | undefined;
   #away = false;
   #closed = false;
 
@@ -160,27 +164,48 @@ class ServerOfTools {
   }
 
   /** Asks the server for its tools, now and until it has answered. Resolves after the first attempt. */
-  async connect(): Promise<void> {
+  connect(): Promise<void> {
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #connect(): Promise<void> {
     const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
     const { url, headers = {} } = this.#server;
     const client = new Client(
       { name: "twin-service", version: "0" },
       {
         versionNegotiation: { mode: "auto" },
-        listChanged: { tools: { onChanged: (_error, tools) => this.#take(client, tools ?? undefined) } },
+        listChanged: {
+          tools: {
+            debounceMs: changedMs,
+            onChanged: (_error, tools) => this.#take(client, tools ?? undefined),
+          },
+        },
       },
     );
     client.onerror = () => {}; // what fails is reported where it is asked for
+    const fetch = createBoundedFetch((count) => {
+      const message = "tools of an MCP server are left out: they are not as the protocol has them";
+      this.#log("warn", message, { server: this.#name, count });
+    });
     try {
       const transport = new StreamableHTTPClientTransport(new URL(url), {
         requestInit: { headers: { ...headers } },
+        fetch,
       });
-      const asking = client
-        .connect(transport, { timeout: connectMs })
-        .then(() => client.listTools({}, { timeout: connectMs }));
-      const { tools } = await this.#inTime(asking);
+      const listing = async () => {
+        await client.connect(transport, { timeout: connectMs });
+        if (!client.getServerCapabilities()?.tools) return [];
+        return (await client.listTools({}, { timeout: connectMs })).tools;
+      };
+      const tools = await this.#inTime(listing());
+      const before = this.#client;
       this.#client = client;
       this.#take(client, tools);
+      void before?.close().catch(() => {});
     } catch (error) {
       void client.close().catch(() => {});
       this.#isAway(error);
@@ -208,7 +233,7 @@ class ServerOfTools {
       name: `${this.#name}/${name}`,
       description,
       inputSchema: inputSchema as JsonObject,
-      run: (input, context) => this.#call(client, name, input, context),
+      run: (input, context) => this.#call(name, input, context),
     }));
     if (this.#away) this.#log("info", "an MCP server is back", { server: this.#name });
     this.#away = false;
@@ -231,27 +256,51 @@ class ServerOfTools {
     this.#cancelRetry = this.#clock.after(retryMs, () => void this.connect());
   }
 
-  async #call(client: Client, name: string, input: JsonObject, context: ToolContext): Promise<string> {
-    const { ProtocolError } = await import("@modelcontextprotocol/client");
+  /**
+   * Calls a tool. Where the server has forgotten the session, as after a restart, or the connection breaks before an answer, it
+   * connects anew and asks once more.
+   */
+  async #call(name: string, input: JsonObject, context: ToolContext): Promise<string> {
+    const { ProtocolError, SdkError, SdkHttpError } = await import("@modelcontextprotocol/client");
     const _meta = this.#server.person ? metaOf(context) : undefined;
-    let result: CallToolResult;
-    try {
-      // The context's signal limits the time.
-      const limits = { signal: context.signal, timeout: longestTimerMs };
-      result = await client.callTool({ name, arguments: input, ...(_meta && { _meta }) }, limits);
-    } catch (error) {
-      context.signal.throwIfAborted();
-      if (error instanceof ProtocolError) throw new Error(error.message); // without what the package adds
-      if (client === this.#client) {
-        void client.close().catch(() => {});
-        this.#isAway(error);
+    // The context's signal limits the time.
+    const limits = { signal: context.signal, timeout: longestTimerMs };
+    for (let isLast = false; ; isLast = true) {
+      await this.#connecting;
+      const client = this.#client;
+      if (!client) throw new Error(unreachable);
+      try {
+        const result = await client.callTool({ name, arguments: input, ...(_meta && { _meta }) }, limits);
+        const text = textOf(result);
+        if (result.isError) throw new ToolFailure(text);
+        return text;
+      } catch (error) {
+        context.signal.throwIfAborted();
+        if (error instanceof ToolFailure) throw error;
+        const isBroken = error instanceof ProtocolError && error.code === brokenOff;
+        if (error instanceof ProtocolError && !isBroken) throw new Error(error.message); // without what the package adds
+        const isHttp = error instanceof SdkHttpError;
+        const isOther = error instanceof SdkError && !isHttp && error.code !== "CONNECTION_CLOSED";
+        if (isOther) throw new Error("the server's answer is not as the protocol has it.");
+        const mayPass = isHttp ? error.status === sessionGone : true;
+        if (client === this.#client) {
+          if (mayPass && !isLast) await this.connect();
+          else {
+            void client.close().catch(() => {});
+            this.#isAway(error);
+          }
+        }
+        if (!mayPass || isLast) throw new Error(unreachable);
       }
-      throw new Error("the server cannot be reached.");
     }
-    const text = textOf(result);
-    if (result.isError) throw new Error(text);
-    return text;
   }
+}
+
+const unreachable = "the server cannot be reached.";
+
+/** A call that its tool answered with an error. */
+class ToolFailure extends Error {
+  override readonly name = "Error";
 }
 
 /** What a server learns of the person. */
@@ -264,10 +313,27 @@ function metaOf({ owner, endUser, conversationId, messageId }: ToolContext): Rec
   );
 }
 
-/** Texts are told; what is no text is only named, as models of text can do nothing with it. */
+/** Texts are told, those of resources, too; what is no text is only named, as models of text can do nothing with it. */
 function textOf({ content = [], structuredContent }: CallToolResult): string {
   if (content.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
-  return content.map((part) => (part.type === "text" ? part.text : `[${part.type}: not shown]`)).join("\n");
+  return content.map(partOf).join("\n");
+}
+
+function partOf(part: CallToolResult["content"][number]): string {
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "resource": {
+      const { resource } = part;
+      return "text" in resource ? `${resource.uri}\n${resource.text}` : `[${resource.uri}: not shown]`;
+    }
+    case "resource_link":
+      return [part.title ?? part.name, part.uri, part.description]
+        .filter((told) => told !== undefined)
+        .join("\n");
+    default:
+      return `[${part.type}: not shown]`;
+  }
 }
 
 /** A short reason: a status, or the code or kind of the first cause. No message, which may quote what was sent. */

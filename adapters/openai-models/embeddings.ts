@@ -19,6 +19,7 @@ import {
   textRule,
 } from "../../core/base/rules.ts";
 import type { Embed } from "../../knowledge/mod.ts";
+import { readText } from "../bounded-text.ts";
 import { authorization, requireBaseUrl } from "./request.ts";
 
 /** Keeps vectors of twins' texts, never of questions, so that a text is sent once. A rejection counts as an outage. */
@@ -57,6 +58,8 @@ const rules: RulesFor<EmbeddingsOptions> = {
 
 /** How long a request may take, in milliseconds: people wait for a question; a batch of sections takes a small machine a while. */
 const requestMs = { question: 2_000, sections: 60_000 } as const;
+/** The longest answer, in bytes: 16 vectors of 4,096 numbers have less than two million. */
+const longestAnswer = 8 * 1024 * 1024;
 /** How long a server that failed is left alone, in milliseconds. */
 const pauseMs = 15_000;
 
@@ -112,8 +115,13 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
       const body = JSON.stringify({ model, input: texts, encoding_format: "float" });
       const { signal } = controller;
       const response = await fetch(url, { method: "POST", headers, body, signal, redirect: "manual" });
-      if (!response.ok) throw new Error(`status ${response.status}`);
-      const vectors = vectorsIn(await response.json(), texts.length);
+      if (!response.ok) {
+        void response.body?.cancel().catch(() => undefined);
+        throw new Error(`status ${response.status}`);
+      }
+      const text = await readText(response, longestAnswer);
+      if (text === undefined) throw new Error(`it answers with more than ${longestAnswer} bytes`);
+      const vectors = vectorsIn(JSON.parse(text), texts.length);
       if (of === "question") warned = false;
       return vectors;
     } finally {

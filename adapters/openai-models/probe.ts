@@ -5,7 +5,11 @@
  */
 
 import { isJsonObject } from "../../core/base/json.ts";
+import { readText } from "../bounded-text.ts";
 import { authorization, requireBaseUrl } from "./request.ts";
+
+/** The longest list of models that is read, in bytes. */
+const longestList = 8 * 1024 * 1024;
 
 /** What {@link probeModel} needs to know. */
 export interface ProbeOptions {
@@ -30,7 +34,11 @@ export async function probeModel(options: ProbeOptions): Promise<string | undefi
   const url = `${requireBaseUrl(options.baseUrl)}/models`;
   try {
     const response = await fetch(url, { headers, signal, redirect: "manual" });
-    if (response.ok) return problemOf(model, await response.json());
+    if (response.ok) {
+      const text = await readText(response, longestList);
+      if (text === undefined) return `its list of models has more than ${longestList} bytes`;
+      return problemOf(model, JSON.parse(text));
+    }
     await response.body?.cancel();
     return `it answers GET /models with status ${response.status}`;
   } catch (error) {

@@ -4,17 +4,30 @@
  * @module
  */
 
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-interface RpcRequest {
+/** A message of a client. */
+export interface RpcRequest {
   readonly id?: number | string;
   readonly method: string;
-  readonly params?: { readonly name?: string; readonly arguments?: object; readonly _meta?: object };
+  readonly params?: {
+    readonly name?: string;
+    readonly arguments?: object;
+    readonly cursor?: string;
+    readonly _meta?: object;
+  };
 }
 
 /** What the server does when its tool is called. May hang. */
 export type Answer = (call: NonNullable<RpcRequest["params"]>) => object | Promise<object>;
+
+/** Answers a message in another way than usual. Returns false if it does not. */
+export type Intercept = (
+  message: RpcRequest,
+  response: ServerResponse,
+  request: IncomingMessage,
+) => boolean | undefined | Promise<boolean | undefined>;
 
 /** A server with one tool, `find`. */
 export interface ToolServer {
@@ -27,7 +40,8 @@ export interface ToolServer {
   close(): Promise<void>;
 }
 
-const find = {
+/** The tool, as it is listed. */
+export const find = {
   name: "find",
   description: "Finds an order.",
   inputSchema: { type: "object", properties: { number: { type: "integer" } }, required: ["number"] },
@@ -37,6 +51,7 @@ const find = {
 export async function startToolServer(
   answer: Answer = () => ({ content: [{ type: "text", text: "Order 7 is sent." }] }),
   port = 0,
+  intercept: Intercept = () => false,
 ): Promise<ToolServer> {
   const calls: NonNullable<RpcRequest["params"]>[] = [];
   const headers: IncomingMessage["headers"][] = [];
@@ -45,7 +60,9 @@ export async function startToolServer(
     if (request.method !== "POST") return void response.writeHead(405).end();
     let body = "";
     for await (const piece of request.setEncoding("utf8")) body += piece;
-    const { id, method, params = {} } = JSON.parse(body) as RpcRequest;
+    const message = JSON.parse(body) as RpcRequest;
+    if (await intercept(message, response, request)) return;
+    const { id, method, params = {} } = message;
     const send = (message: object) => {
       response.writeHead(200, { "content-type": "application/json" });
       response.end(JSON.stringify({ jsonrpc: "2.0", id, ...message }));

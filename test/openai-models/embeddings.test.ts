@@ -208,3 +208,26 @@ test("an answer without a vector for each text is an outage", async () => {
     );
   }
 });
+
+test("an answer without end is an outage, and is not read on", async () => {
+  const piece = new TextEncoder().encode(" ".repeat(1_048_576));
+  let taken = 0;
+  let isCancelled = false;
+  const body = new ReadableStream({
+    pull: (controller) => {
+      taken += piece.length;
+      controller.enqueue(piece);
+    },
+    cancel: () => {
+      isCancelled = true;
+    },
+  });
+  const warnings: unknown[] = [];
+  const embed = embedAt("http://127.0.0.1:1/v1", {
+    fetch: async () => new Response(body),
+    log: (_level, _message, fields) => void warnings.push(String(fields?.error)),
+  });
+  assert.equal(await embed(["one"], "question"), undefined);
+  assert.deepEqual([taken < 12_000_000, isCancelled], [true, true]);
+  assert.deepEqual(warnings, ["Error: it answers with more than 8388608 bytes"]);
+});

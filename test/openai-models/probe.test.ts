@@ -32,6 +32,11 @@ for (const { what, script, model = "small", problem } of [
   { what: "refuses", script: refuse(401), problem: "it answers GET /models with status 401" },
   { what: "lists nothing", script: send("{}"), problem: unlisted },
   { what: "sends HTML", script: send("<html>"), problem: `${unlisted} (SyntaxError)` },
+  {
+    what: "lists without end",
+    script: send(" ".repeat(8 * 1024 * 1024 + 1)),
+    problem: "its list of models has more than 8388608 bytes",
+  },
   { what: "has the model", script: models("small"), problem: undefined },
   { what: "has the model with Ollama's tag", script: models("small:latest"), problem: undefined },
   { what: "has the model in Gemini's folder", script: models("models/small"), problem: undefined },

@@ -1,0 +1,307 @@
+import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
+import { describe, type TestContext, test } from "node:test";
+import { connectTools } from "../../adapters/mcp-servers/mod.ts";
+import type { Log } from "../../core/mod.ts";
+import { createManualClock } from "../support/clock.ts";
+import { find, type Intercept, startToolServer } from "./tool-server.ts";
+
+/** Connects to a server that answers as told. */
+async function start(t: TestContext, intercept: Intercept, answer?: Parameters<typeof startToolServer>[0]) {
+  const server = await startToolServer(answer, 0, intercept);
+  t.after(() => server.close());
+  const logged: string[] = [];
+  const log: Log = (_level, message) => void logged.push(message);
+  const tools = await connectTools({ servers: { s: { url: server.url } }, log, clock: createManualClock() });
+  t.after(() => tools.close());
+  const call = async (name = "s/find") => {
+    const tool = tools.list().find((one) => one.name === name);
+    assert.ok(tool, `${name} is not there`);
+    return tool.run({ number: 7 }, { callId: "c", signal: AbortSignal.timeout(20_000) });
+  };
+  return { server, tools, call, logged };
+}
+
+function send(response: ServerResponse, id: unknown, result: object, status = 200): true {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", id, ...("error" in result ? result : { result }) }));
+  return true;
+}
+
+/** Answers a method in another way than usual. */
+function on(method: string, answer: (response: ServerResponse, id: unknown) => boolean): Intercept {
+  return (message, response) => message.method === method && answer(response, message.id);
+}
+
+const said = (text: string) => ({ content: [{ type: "text", text }] });
+
+/** Sends what never ends, until the client leaves. Resolves with how many bytes it has taken. */
+function endless(
+  response: ServerResponse,
+  begin: string,
+  piece: string,
+  type = "application/json",
+  status = 200,
+) {
+  response.writeHead(status, { "content-type": type }).write(begin);
+  let sent = 0;
+  return new Promise<number>((resolve) => {
+    response.on("close", () => resolve(sent)).on("error", () => {});
+    const more = () => {
+      while (!response.destroyed && sent < 200_000_000) {
+        sent += piece.length;
+        if (!response.write(piece)) return void response.once("drain", more);
+      }
+    };
+    more();
+  });
+}
+
+describe("MCP servers that are odd, or hostile", { timeout: 60_000 }, () => {
+  const mebi = "x".repeat(1_048_576);
+  for (const [kind, begin, piece, type] of [
+    [
+      "a result without end",
+      '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"',
+      mebi,
+      "application/json",
+    ],
+    ["blanks without end", "", " ".repeat(1_048_576), "application/json"],
+    ["a line of an event stream without end", "data: ", mebi, "text/event-stream"],
+    ["an event without end", "", `data: ${"x".repeat(1_000)}\n`, "text/event-stream"],
+    [
+      "an event without end in returns",
+      "data: 1",
+      `\r${"\rdata: x".repeat(10_000)}`.replaceAll("\r\r", "\r"),
+      "text/event-stream",
+    ],
+  ] as const) {
+    test(`${kind} fails its call alone, and is not read on`, async (t) => {
+      let taken: Promise<number> | undefined;
+      const { call, tools } = await start(
+        t,
+        on("tools/call", (response) => {
+          taken = endless(response, begin, piece, type);
+          return true;
+        }),
+      );
+      await assert.rejects(call(), /has more than 1048576 bytes/);
+      assert.ok(((await taken) ?? 0) < 50_000_000);
+      assert.equal(tools.list().length, 1);
+    });
+  }
+
+  test("a list without end, in one page or in many, leaves the server away", async (t) => {
+    const one = await start(
+      t,
+      on("tools/list", (response) => {
+        void endless(response, '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"', mebi);
+        return true;
+      }),
+    );
+    assert.deepEqual(one.tools.list(), []);
+    let pages = 0;
+    const many = await start(
+      t,
+      on("tools/list", (response, id) => {
+        const tool = { ...find, name: `t${pages++}`, description: "d".repeat(1_000_000) };
+        return send(response, id, { tools: [tool], nextCursor: String(pages) });
+      }),
+    );
+    assert.deepEqual(many.tools.list(), []);
+    assert.ok(pages <= 9, String(pages));
+  });
+
+  test("tools that are not as the protocol has them are left out alone, and the log says how many", async (t) => {
+    const bare = { name: "bare", inputSchema: { properties: {} } };
+    const odd = [
+      { ...find, name: "" },
+      { ...find, name: 7 },
+      { name: "none" },
+      { name: "null", inputSchema: null },
+      { name: "list", inputSchema: { type: "array" } },
+      "text",
+      null,
+    ];
+    const deepest = JSON.stringify({ name: "deep", inputSchema: "DEEP" }).replace(
+      '"DEEP"',
+      `${'{"not":'.repeat(100_000)}{}${"}".repeat(100_000)}`,
+    );
+    const { call, tools, logged } = await start(
+      t,
+      on("tools/list", (response, id) => {
+        const list = JSON.stringify({
+          tools: [...odd, { ...find, title: 7, outputSchema: "x", icons: 3 }, bare],
+        });
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(`{"jsonrpc":"2.0","id":${id},"result":${list.replace("[", `[${deepest},`)}}`);
+        return true;
+      }),
+    );
+    assert.deepEqual(
+      tools.list().map(({ name }) => name),
+      ["s/find", "s/bare"],
+    );
+    assert.equal(await call(), "Order 7 is sent.");
+    assert.equal(await call("s/bare"), "Order 7 is sent.");
+    assert.deepEqual(logged, ["tools of an MCP server are left out: they are not as the protocol has them"]);
+  });
+
+  test("results are told whatever an outputSchema says of them", async (t) => {
+    const outputSchema = {
+      type: "object",
+      properties: { n: { type: "integer", pattern: "^(a+)+$" } },
+      required: ["n"],
+    };
+    const { call } = await start(
+      t,
+      on("tools/list", (response, id) => send(response, id, { tools: [{ ...find, outputSchema }] })),
+      () => ({ ...said("n is seven"), structuredContent: { n: `${"a".repeat(40)}!` } }),
+    );
+    assert.equal(await call(), "n is seven");
+  });
+
+  test("texts of resources and addresses of links are told", async (t) => {
+    const content = [
+      { type: "resource", resource: { uri: "repo://a/b", mimeType: "text/plain", text: "Open at nine." } },
+      { type: "resource", resource: { uri: "repo://a/c", blob: "aGk=" } },
+      { type: "resource_link", uri: "https://shop.example/7", name: "Order 7", description: "It is sent." },
+      { type: "audio", data: "aGk=", mimeType: "audio/wav" },
+    ];
+    const { call } = await start(
+      t,
+      () => false,
+      () => ({ content }),
+    );
+    assert.equal(
+      await call(),
+      "repo://a/b\nOpen at nine.\n[repo://a/c: not shown]\nOrder 7\nhttps://shop.example/7\nIt is sent.\n[audio: not shown]",
+    );
+  });
+
+  for (const [status, body] of [
+    [404, { error: { code: -32001, message: "Session not found" } }],
+    [404, {}],
+    [400, { error: { code: -32000, message: "Bad Request: No valid session ID provided" } }],
+  ] as const) {
+    test(`a session that the server has forgotten (${status} ${JSON.stringify(body)}) begins anew, and the call is answered`, async (t) => {
+      let session = 0;
+      let valid = "";
+      const { call, server, logged } = await start(t, (message, response, request) => {
+        if (message.method === "server/discover") return false;
+        if (message.method === "initialize") {
+          valid = `s${++session}`;
+          response.setHeader("mcp-session-id", valid);
+          return false;
+        }
+        return request.headers["mcp-session-id"] !== valid && send(response, null, body, status);
+      });
+      assert.equal(await call(), "Order 7 is sent.");
+      valid = "forgotten";
+      assert.deepEqual(await Promise.all([call(), call()]), ["Order 7 is sent.", "Order 7 is sent."]);
+      assert.deepEqual([session, server.calls.length, logged], [2, 3, []]);
+    });
+  }
+
+  test("a connection that breaks before an answer is made anew, once", async (t) => {
+    let left = 1;
+    const { call, tools } = await start(
+      t,
+      on("tools/call", (response) => left-- > 0 && Boolean(response.destroy())),
+    );
+    assert.equal(await call(), "Order 7 is sent.");
+    left = Number.POSITIVE_INFINITY; // some runtimes ask again by themselves
+    await assert.rejects(call(), /the server cannot be reached/);
+    assert.deepEqual(tools.list(), []);
+  });
+
+  for (const end of ["ends", "breaks"]) {
+    test(`an event stream that ${end} without the answer counts as such a connection`, async (t) => {
+      let left = 1;
+      const { call } = await start(
+        t,
+        on("tools/call", (response) => {
+          if (left-- <= 0) return false;
+          response.writeHead(200, { "content-type": "text/event-stream" }).write(": nothing\n\n");
+          setImmediate(() => (end === "ends" ? response.end() : response.destroy()));
+          return true;
+        }),
+      );
+      assert.equal(await call(), "Order 7 is sent.");
+    });
+  }
+
+  test("an event stream is read beside other messages, in pieces", async (t) => {
+    const { call } = await start(
+      t,
+      on("tools/call", (response, id) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        const answer = JSON.stringify({ jsonrpc: "2.0", id, result: said("Größe\u2028 7") }, null, 1);
+        const text =
+          'data: {"jsonrpc":"2.0","id":"p","method":"ping"}\r\n\r\nevent: message\rid: 4\r' +
+          `${answer
+            .split("\n")
+            .map((line) => `data: ${line}`)
+            .join("\r")}\r\r`;
+        const bytes = Buffer.from(text);
+        for (let at = 0; at < bytes.length; at += 7) response.write(bytes.subarray(at, at + 7));
+        return Boolean(response.end());
+      }),
+    );
+    assert.equal(await call(), "Größe\u2028 7");
+  });
+
+  for (const [status, result, told] of [
+    [500, { error: { code: -32603, message: "Database is busy" } }, /^Error: Database is busy$/],
+    [400, { error: { code: -32602, message: "There is no find" } }, /There is no find/],
+    [200, { error: { code: -32603, message: "Database is busy" } }, /Database is busy/],
+    [429, {}, /status 429/],
+    [408, {}, /status 408/],
+    [200, { content: "odd" }, /not as the protocol has it/],
+  ] as const) {
+    test(`an answer ${status} ${JSON.stringify(result)} fails that call alone`, async (t) => {
+      let failing = true;
+      const { call, logged } = await start(
+        t,
+        on("tools/call", (response, id) => failing && send(response, id, result, status)),
+      );
+      await assert.rejects(call(), told);
+      failing = false;
+      assert.equal(await call(), "Order 7 is sent.");
+      assert.deepEqual(logged, []);
+    });
+  }
+
+  for (const status of [400, 404, 405, 422, 500, 501, 502]) {
+    test(`a server that answers what it does not know with ${status} is asked in an older revision`, async (t) => {
+      const { call } = await start(
+        t,
+        on("server/discover", (response) => Boolean(response.writeHead(status).end())),
+      );
+      assert.equal(await call(), "Order 7 is sent.");
+    });
+  }
+
+  test("a refusal without end is not read on", async (t) => {
+    let failing = false;
+    const { call, tools } = await start(t, (message, response) => {
+      if (!failing || message.method === "notifications/cancelled") return false;
+      void endless(response, "", mebi, "text/plain", 503);
+      return true;
+    });
+    failing = true;
+    await assert.rejects(call(), /the server cannot be reached/);
+    assert.deepEqual(tools.list(), []);
+  });
+
+  test("a server without tools has none, and is not asked for them", async (t) => {
+    const { tools, logged } = await start(t, (message, response) => {
+      if (message.method === "tools/list")
+        return send(response, message.id, { error: { code: -32601, message: "no" } });
+      if (message.method !== "initialize") return false;
+      const serverInfo = { name: "s", version: "1" };
+      return send(response, message.id, { protocolVersion: "2025-06-18", capabilities: {}, serverInfo });
+    });
+    assert.deepEqual([tools.list(), logged], [[], []]);
+  });
+});
