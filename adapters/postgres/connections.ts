@@ -11,7 +11,7 @@ import { type FoundSchema, planUpgrade, postgresDialect, RefusedSchema, type Ste
 import { codeOf } from "../system.ts";
 import { type Address, readAddress, withTlsMode } from "./address.ts";
 import { DatabaseClock } from "./clock.ts";
-import { isLostStatement, poolerProblem, wasGivenUp } from "./driver.ts";
+import { isLostStatement, poolerProblem, replaceConnection, wasGivenUp } from "./driver.ts";
 import { addressesOf, Primary } from "./hosts.ts";
 import { createSockets, type Sockets } from "./sockets.ts";
 
@@ -79,20 +79,28 @@ export async function openConnections(url: string, options: ConnectionsOptions):
     throw new Error(`The PostgreSQL database cannot be used: ${reasonOf(error)}`, { cause: error });
   });
   const pools: Pool[] = [];
+  const pooled = new Set<PoolClient>();
+  const single = new Set<Client>();
   primary.watch(() => {
     for (const pool of pools) pool.options.connectionString = primary.address; // of new connections
+    // The other host may still take writes, which would be lost.
+    for (const client of pooled) replaceConnection(client);
+    for (const client of single) void client.end().catch(() => {}); // its user makes another
   });
   return {
     clock,
     createPool(max, idleTimeoutMillis) {
       const pool = new pg.Pool({ ...config, connectionString: primary.address, max, idleTimeoutMillis });
       setUp(pool, log);
+      pool.on("connect", (client) => pooled.add(client)).on("remove", (client) => pooled.delete(client));
       pools.push(pool);
       return pool;
     },
     createClient() {
       const client = new pg.Client({ ...config, connectionString: primary.address });
       client.once("connect", () => setKeepAlives(client, log));
+      single.add(client);
+      client.once("end", () => single.delete(client));
       return client;
     },
     close() {

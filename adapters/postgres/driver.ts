@@ -6,7 +6,7 @@
 
 import { performance } from "node:perf_hooks";
 import { setTimeout } from "node:timers";
-import type { Pool, PoolClient, QueryConfig } from "pg";
+import type { ClientBase, Pool, PoolClient, QueryConfig } from "pg";
 import { InFlight } from "../../core/base/clock.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../sql/driver.ts";
@@ -83,6 +83,14 @@ async function withClient<Result>(pool: Pool, use: (client: PoolClient) => Promi
 /** Connections whose transaction may still be open, because its end failed: it may have been cancelled. */
 const unended = new WeakSet<PoolClient>();
 
+/** Connections that are not used again, such as those to a host that is the primary no longer. */
+const outdated = new WeakSet<ClientBase>();
+
+/** Has a connection replaced as soon as it is not in use. */
+export function replaceConnection(client: ClientBase): void {
+  outdated.add(client);
+}
+
 /** When a connection last answered. New connections are not in here. */
 const answeredAt = new WeakMap<PoolClient, number>();
 
@@ -97,7 +105,7 @@ async function takeClient(pool: Pool): Promise<PoolClient> {
   for (;;) {
     const client = await connectPatiently(pool);
     const answered = answeredAt.get(client) ?? Number.POSITIVE_INFINITY;
-    if (answered >= (silentSince.get(pool) ?? 0)) return client;
+    if (!outdated.has(client) && answered >= (silentSince.get(pool) ?? 0)) return client;
     client.release(true);
   }
 }

@@ -46,19 +46,21 @@ export class Primary {
     this.#log = log;
   }
 
-  /** Finds it. Does nothing if there is only one host. Rejects if no host accepts writes. */
+  /**
+   * Finds it: of those that accept writes, the one that was promoted last, since an old one may not know that it is one no
+   * longer. Does nothing if there is only one host. Rejects if no host accepts writes.
+   */
   async find(): Promise<void> {
     if (this.#addresses.length === 1) return;
-    const problems: unknown[] = [];
-    for (const address of this.#addresses) {
-      const problem = await this.#problemOf(address);
-      if (problem === undefined) {
-        this.address = address;
-        return;
-      }
-      problems.push(problem);
+    const hosts = await Promise.all(this.#addresses.map((address) => this.#ask(address)));
+    const [best] = hosts
+      .flatMap((host) => ("timeline" in host ? host : []))
+      .sort((one, other) => other.timeline - one.timeline || Number(other.isCurrent) - Number(one.isCurrent));
+    if (best) this.address = best.address;
+    else {
+      const problems = hosts.flatMap((host) => ("problem" in host ? [host.problem] : []));
+      throw problems.find((problem) => problem !== readOnly) ?? readOnly;
     }
-    throw problems.find((problem) => problem !== readOnly) ?? readOnly;
   }
 
   /** Looks every second whether it is still one, and calls `moved` when it has become another host. */
@@ -77,7 +79,6 @@ export class Primary {
     this.#isLooking = true;
     const before = this.address;
     try {
-      if ((await this.#problemOf(before)) === undefined) return;
       await this.find();
       if (this.address === before) return;
       this.#log("warn", "another host of PostgreSQL accepts writes now", {
@@ -91,20 +92,33 @@ export class Primary {
     }
   }
 
-  /** Why a host is not the primary. Undefined: it is. */
-  async #problemOf(address: string): Promise<unknown> {
+  /** The timeline of a host that accepts writes, which each promotion counts up, or why it does not. */
+  async #ask(address: string): Promise<WritableHost | { readonly problem: unknown }> {
     const client = this.#connect(address);
     client.on("error", () => {}); // a broken connection, whose query rejects, too
     try {
       await client.connect();
-      const { rows } = await client.query("SHOW transaction_read_only");
-      return rows[0]?.transaction_read_only === "off" ? undefined : readOnly;
+      const { rows } = await client.query(readState);
+      const { read_only: isReadOnly, timeline } = rows[0] ?? {};
+      if (isReadOnly !== "off") return { problem: readOnly };
+      return { address, timeline: Number(timeline), isCurrent: address === this.address };
     } catch (error) {
-      return error;
+      return { problem: error };
     } finally {
       void client.end().catch(() => {});
     }
   }
 }
+
+interface WritableHost {
+  readonly address: string;
+  readonly timeline: number;
+  /** Whether it is the one that was the primary so far. */
+  readonly isCurrent: boolean;
+}
+
+/** The name of a file of the log begins with the timeline. A host in recovery has no such file. */
+const readState = `SELECT current_setting('transaction_read_only') AS read_only, CASE WHEN pg_is_in_recovery() THEN 0
+  ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS timeline`;
 
 const readOnly = new Error("none of its hosts accepts writes.");

@@ -66,6 +66,49 @@ describe("PostgreSQL", { skip: skipWithoutPrograms }, () => {
   });
 });
 
+describe("two hosts that accept writes", { skip: skipWithoutPrograms }, () => {
+  test("the one that was promoted is used, and connections to the other one are not used again", {
+    timeout: 120_000,
+  }, async () => {
+    await using old = await createPostgres();
+    await using promoted = await createPostgres();
+    for (const server of [old, promoted]) {
+      server.start();
+      await (await openPostgres(server.url)).close();
+    }
+    const hosts = [old, promoted].map(({ url }) => new URL(url).host).join(",");
+    const database = await openPostgres(`postgres://postgres@${hosts}/postgres`);
+    await database.store.createConversation(conversation("alice", { id: "conv_1" }));
+    {
+      await using admin = await connect(promoted.url);
+      await admin.query("COPY (SELECT '') TO PROGRAM 'cat > standby.signal'");
+    }
+    promoted.stop();
+    promoted.start();
+    await using admin = await connect(promoted.url);
+    await admin.query("SELECT pg_promote()");
+    const heard: string[] = [];
+    database.store.signals?.listen("stop", (subject) => void heard.push(subject));
+    let number = 1;
+    await until("writes go to the promoted host", 20_000, async () => {
+      await database.store.createConversation(conversation("alice", { id: `conv_${++number}` }));
+      return (await admin.query("SELECT FROM conversations")).rowCount !== 0;
+    });
+    const first = number;
+    const more = Array.from({ length: 20 }, () => ++number);
+    await Promise.all(
+      more.map((n) => database.store.createConversation(conversation("alice", { id: `conv_${n}` }))),
+    );
+    const { rowCount } = await admin.query("SELECT FROM conversations");
+    assert.equal(rowCount, number - first + 1);
+    await until("signals are heard there", 20_000, async () => {
+      await admin.query("SELECT pg_notify('twins', 'stop there')");
+      return heard.includes("there");
+    });
+    await database.close();
+  });
+});
+
 const skip = await skipWithoutPostgres();
 
 describe("a role", { skip }, () => {
