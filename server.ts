@@ -17,6 +17,8 @@ import type { BackupProgress } from "./adapters/sqlite/mod.ts";
 import { codeOf } from "./adapters/system.ts";
 import { checkTwins, type TwinFiles } from "./adapters/twin-files/mod.ts";
 import type { Log } from "./core/base/log.ts";
+import { maskCredentials } from "./core/base/mask.ts";
+import { visibleLine } from "./core/base/visible.ts";
 import { createService, type Service } from "./core/service.ts";
 import type { ServiceOptions } from "./core/service-options.ts";
 import packageInfo from "./package.json" with { type: "json" };
@@ -125,7 +127,7 @@ async function check(settings: Settings): Promise<void> {
   warnOfSamples(settings, twinsDir, openLog(settings));
   const toolProblem = judgeByServers(await readMcpServers(settings));
   const { lines, passed } = await checkTwins(twinsDir, { toolProblem }).catch(blameTwinsDir(twinsDir));
-  process.stdout.write(`${lines.join("\n")}\n`);
+  process.stdout.write(lines.map((line) => `${visibleLine(line)}\n`).join(""));
   if (!passed) process.exitCode = 1;
 }
 
@@ -173,7 +175,8 @@ async function manageKeys(config: CommandConfig<"keys"> | CommandConfig<"revoke"
     try {
       const lines = config.command === "keys" ? await listKeys(client) : await revokeKeys(client, config);
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
-      if (lines.length === 0) process.stderr.write(`twin-service: there is no key of ${quote(owner)}.\n`);
+      if (lines.length === 0)
+        process.stderr.write(`twin-service: there is no key of ${visibleLine(quote(owner))}.\n`);
     } finally {
       await close();
     }
@@ -385,7 +388,7 @@ function cannotListen({ host, port, name }: Listening, cause: unknown): Error {
 
 function fail(error: unknown): never {
   const [line] = (error instanceof Error ? error.message : String(error)).split("\n");
-  process.stderr.write(`twin-service: ${line}\n`);
+  process.stderr.write(`twin-service: ${visibleLine(maskCredentials(line ?? ""))}\n`);
   process.exit(1);
 }
 

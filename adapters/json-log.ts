@@ -5,7 +5,9 @@
  */
 
 import { type Log, type LogLevel, logLevels } from "../core/base/log.ts";
+import { maskCredentials } from "../core/base/mask.ts";
 import { functionThat, oneOf, optional, type RulesFor, requireOptions } from "../core/base/rules.ts";
+import { visibleLine } from "../core/base/visible.ts";
 
 /** Options of {@link createJsonLog}. */
 export interface JsonLogOptions {
@@ -24,7 +26,7 @@ const rules: RulesFor<JsonLogOptions> = {
 };
 
 /**
- * Creates a log that writes each entry as one line of JSON.
+ * Creates a log that writes each entry as one line of JSON. What looks like an API key, a client token or a JWT is masked.
  *
  * @example
  * ```ts
@@ -50,11 +52,16 @@ export function createJsonLog(options: JsonLogOptions): Log {
 
 function toJson(entry: object, withoutFields: object): string {
   try {
-    return JSON.stringify(entry, describeErrors);
+    return lineOf(JSON.stringify(entry, describeErrors));
   } catch (error) {
     // A field that JSON cannot represent, such as a circular one, must not lose the entry.
-    return JSON.stringify({ ...withoutFields, unwritable: String(error) });
+    return lineOf(JSON.stringify({ ...withoutFields, unwritable: String(error) }));
   }
+}
+
+/** What all that is logged passes. JSON itself leaves some characters as they are that control a terminal. */
+function lineOf(json: string): string {
+  return visibleLine(maskCredentials(json));
 }
 
 /** Looks errors up in their holder, because `value` is what their own `toJSON` made of them, if they have one. */

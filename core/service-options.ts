@@ -11,6 +11,7 @@ import { type Clock, systemClock } from "./base/clock.ts";
 import { sha256 as portableSha256, type RandomBytes, type Sha256, systemRandom } from "./base/ids.ts";
 import { isJsonObject, isString } from "./base/json.ts";
 import { consoleLog, type Log } from "./base/log.ts";
+import { maskedLog } from "./base/mask.ts";
 import { guardObserver, type Observer, observerRule } from "./base/observe.ts";
 import {
   clockRule,
@@ -242,13 +243,15 @@ export type CompleteOptions = {
 
 /** Fills in the defaults. */
 export function completeOptions(options: ServiceOptions): CompleteOptions {
-  const { store, clock = store?.clock ?? systemClock, log = consoleLog } = options;
+  const { store, clock = store?.clock ?? systemClock } = options;
+  const log = maskedLog(options.log ?? consoleLog);
   const given = options as Readonly<Record<string, unknown>>;
   const complete = Object.entries<Rule & { readonly fallback?: (clock: Clock) => unknown }>(table).map(
     ([name, { fallback }]) => [name, given[name] ?? fallback?.(clock)],
   );
   return {
     ...(Object.fromEntries(complete) as Omit<CompleteOptions, "requestsPerHour">),
+    log,
     observe: guardObserver(options.observe ?? {}, log),
     requestsPerHour: { ...defaultRequestsPerHour, ...options.requestsPerHour },
   };

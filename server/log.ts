@@ -8,6 +8,7 @@ import process from "node:process";
 import { styleText } from "node:util";
 import { createJsonLog } from "../adapters/json-log.ts";
 import type { Log, LogLevel } from "../core/base/log.ts";
+import { visibleLine } from "../core/base/visible.ts";
 import { createLineWriter, logConsole, logWarnings } from "./process.ts";
 import type { Settings } from "./settings.ts";
 
@@ -59,15 +60,15 @@ export function prettyLine(line: string, colors: boolean): string {
   const shown = Object.entries(fields).map(([name, value]) => `${paint("gray", `${name}=`)}${textOf(value)}`);
   const date = new Date(time);
   const timeOfDay = `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, "0")}`;
-  const head = [paint("gray", timeOfDay), paint(colorOf[level], level.padEnd(5)), escaped(message)];
+  const head = [paint("gray", timeOfDay), paint(colorOf[level], level.padEnd(5)), visibleLine(message)];
   const stack = error === undefined ? [] : stackOf(error).split("\n");
-  const below = stack.map((line) => `  ${escaped(line)}\n`).join("");
+  const below = stack.map((line) => `  ${visibleLine(line)}\n`).join("");
   return `${[...head, ...shown].join(" ")}\n${below}`;
 }
 
 function textOf(value: unknown): string {
   const text = typeof value === "string" && !/[\s"]/.test(value) ? value : JSON.stringify(value);
-  return escaped(text);
+  return visibleLine(text);
 }
 
 function stackOf(error: LoggedError | string): string {
@@ -75,11 +76,4 @@ function stackOf(error: LoggedError | string): string {
   const { name, message, stack = `${name}: ${message}`, cause, errors = [] } = error;
   const causes = cause === undefined ? errors : [cause, ...errors];
   return [stack, ...causes.map((each) => `caused by ${stackOf(each)}`)].join("\n");
-}
-
-function escaped(text: string): string {
-  return text.replace(
-    /\p{Cc}/gu,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }

@@ -7,6 +7,7 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isJsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
+import { maskCredentials } from "../base/mask.ts";
 import type { Held } from "../base/memory-budget.ts";
 import type { Observer } from "../base/observe.ts";
 import type { RateLimiter } from "../limits/token-bucket.ts";
@@ -259,7 +260,7 @@ export class Dispatcher {
       requestId,
       method,
       route: route?.path, // the pattern, because the path itself may contain what was put there by mistake
-      path: !route && status === 404 ? splitTarget(request.url).path.slice(0, loggedPathLength) : undefined,
+      path: !route && status === 404 ? pathToLog(request.url) : undefined,
       status,
       code,
       durationMs,
@@ -319,6 +320,11 @@ function bytesIn(texts: Iterable<string> | Uint8Array): number {
   let bytes = 0;
   for (const text of texts) bytes += utf8ToBytes(text).length;
   return bytes;
+}
+
+/** A path that leads nowhere, for the log. Masked before it is cut: half a credential would not look like one. */
+function pathToLog(url: string): string {
+  return maskCredentials(splitTarget(url).path).slice(0, loggedPathLength);
 }
 
 /** How much of a path is logged that leads nowhere: enough to find the client's mistake. */

@@ -7,6 +7,7 @@
 import { createInterface, type Interface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { type TwinClient, TwinServiceError } from "../../client/mod.ts";
+import { visible, visibleLine } from "../../core/base/visible.ts";
 import { findTwin } from "./client.ts";
 
 /** Where a conversation is held. */
@@ -22,7 +23,8 @@ export interface Terminal {
 export async function chat(client: TwinClient, twinId: string, { input, output }: Terminal): Promise<void> {
   const twin = await findTwin(client, twinId);
   const { id } = await client.conversations.create({ twinId });
-  output.write(`${twin.name}: ${twin.greeting ?? "Hello!"}\n`);
+  const name = visibleLine(twin.name);
+  output.write(`${name}: ${visible(twin.greeting ?? "Hello!")}\n`);
   const isTerminal = input.isTTY === true;
   const lines = createInterface({ input, output, terminal: isTerminal, prompt: isTerminal ? "> " : "" });
   let stopReply: (() => void) | undefined;
@@ -30,13 +32,13 @@ export async function chat(client: TwinClient, twinId: string, { input, output }
   for await (const line of promptedLines(lines)) {
     const reply = client.messages.stream(id, { content: line });
     stopReply = () => void reply.cancel().catch(() => {}); // one that has ended by then needs no stop
-    output.write(`${twin.name}: `);
+    output.write(`${name}: `);
     try {
-      for await (const piece of reply.text) output.write(piece);
+      for await (const piece of reply.text) output.write(visible(piece));
       output.write((await reply.final()).status === "cancelled" ? " (stopped)\n" : "\n");
     } catch (error) {
       if (!(error instanceof TwinServiceError)) throw error;
-      output.write(`(${error.message})\n`);
+      output.write(`(${visibleLine(error.message)})\n`);
     }
     stopReply = undefined;
   }

@@ -7,6 +7,7 @@
 import type { TwinClient } from "../../client/mod.ts";
 import { prefixLength } from "../../core/auth/secrets.ts";
 import type { Log } from "../../core/base/log.ts";
+import { visibleLine } from "../../core/base/visible.ts";
 import { ConfigError, type Settings } from "../settings.ts";
 import { openStorage } from "../storage.ts";
 import { quote } from "./mod.ts";
@@ -19,7 +20,9 @@ export async function listKeys({ keys }: TwinClient): Promise<string[]> {
     const limit = requestsPerHour === null ? [] : [`${requestsPerHour} an hour`];
     const end = revokedAt ? `revoked ${revokedAt}` : expiresAt ? `until ${expiresAt}` : "without end";
     lines.push(
-      [id, prefix, scope, ...limit, end, `used ${lastUsedAt ?? "never"}`, JSON.stringify(name)].join("  "),
+      visibleLine(
+        [id, prefix, scope, ...limit, end, `used ${lastUsedAt ?? "never"}`, JSON.stringify(name)].join("  "),
+      ),
     );
   }
   return lines;

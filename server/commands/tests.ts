@@ -4,8 +4,9 @@
  * @module
  */
 
-import { Document, isMap } from "yaml";
+import { Document, visit } from "yaml";
 import type { TwinClient } from "../../client/mod.ts";
+import { visible, visibleLine } from "../../core/base/visible.ts";
 import type { RatedReplyResource } from "../../core/wire/schemas.ts";
 import { findTwin } from "./client.ts";
 
@@ -27,32 +28,72 @@ export async function writeTests(client: TwinClient, twinId: string): Promise<st
   const found: FoundTest[] = [];
   for await (const { question: ask, count } of client.questions.unanswered({ twinId, limit: 100 })) {
     found.push({
-      test: { ask },
+      test: { ask: accepted(ask) },
       comment: `asked ${count === 1 ? "once" : `${count} times`}, without an answer`,
     });
   }
   const asked = new Set(found.map(({ test }) => test.ask));
   for await (const reply of client.feedback.list({ twinId, limit: 100 })) {
-    if (asked.has(reply.question)) continue; // the newest feedback counts
-    asked.add(reply.question);
-    found.push({ test: testOf(reply), comment: `thumb ${reply.rating}${said(reply.comment)}` });
+    const test = testOf(reply);
+    if (asked.has(test.ask)) continue; // the newest feedback counts
+    asked.add(test.ask);
+    found.push({ test, comment: `thumb ${reply.rating}${said(reply.comment)}` });
   }
-  const document = new Document({ tests: found.map(({ test }) => test) });
-  found.forEach(({ comment }, index) => {
-    const item = document.getIn(["tests", index]);
-    if (isMap(item)) item.commentBefore = ` ${comment}`;
+  return toYaml(found.filter(({ test }) => test.ask !== ""));
+}
+
+/** How much of a twin's front matter they may take, in bytes, of the 64 KiB that it may have. */
+const mostBytes = 60_000;
+
+/** The tests that fit, and how many did not. */
+function toYaml(found: readonly FoundTest[]): string {
+  const items: string[] = [];
+  let bytes = 0;
+  for (const { test, comment } of found) {
+    const item = `  # ${visibleLine(comment)}\n${yamlOf(test)}`;
+    if (bytes + Buffer.byteLength(item) > mostBytes) continue;
+    bytes += Buffer.byteLength(item);
+    items.push(item);
+  }
+  const more = found.length - items.length;
+  const rest = more === 0 ? "" : `# ${more} more, which front matter has no room for\n`;
+  return items.length === 0 ? `tests: []\n${rest}` : `tests:\n${items.join("")}${rest}`;
+}
+
+/** Texts that YAML takes for nothing else, if they are no number or the like, which its writer knows. */
+const plain = /^[\p{L}\p{N}][\p{L}\p{N}\p{M} ,.?!'’()-]*$/u;
+
+/** An item of a list, as YAML. What a terminal would obey is escaped, in quotes. */
+function yamlOf(test: FoundTest["test"]): string {
+  const document = new Document([test]);
+  visit(document, {
+    Scalar(_, scalar) {
+      const { value } = scalar;
+      if (typeof value === "string" && !plain.test(value)) scalar.type = "QUOTE_DOUBLE";
+    },
   });
-  return document.toString({ lineWidth: 0 });
+  return visible(document.toString({ lineWidth: 0, doubleQuotedAsJSON: true })).replaceAll(/^(?=.)/gm, "  ");
+}
+
+/** A text that front matter takes: without control characters but line ends and tabs. Empty: none is left. */
+function accepted(text: string): string {
+  return text
+    .replaceAll(/\r\n?/g, "\n")
+    .replaceAll(/[^\P{Cc}\n\t]/gu, "")
+    .trim();
 }
 
 function said(comment: string | null): string {
   return comment === null ? "" : `: ${comment.replaceAll(/\s+/g, " ")}`;
 }
 
-function testOf({ question: ask, rating, content, sources }: RatedReplyResource): FoundTest["test"] {
-  const [source] = sources ?? [];
-  if (rating === "up") return { ask, ...(source && { source: source.heading }) };
-  const lines = content.split("\n").map((line) => line.trim());
+function testOf({ question, rating, content, sources }: RatedReplyResource): FoundTest["test"] {
+  const ask = accepted(question);
+  const source = accepted(sources?.[0]?.heading ?? "");
+  if (rating === "up") return { ask, ...(source && { source }) };
+  const lines = accepted(content)
+    .split("\n")
+    .map((line) => line.trim());
   const longest = lines.reduce((one, other) => (other.length > one.length ? other : one), "");
   return { ask, ...(longest && { never: [...longest].slice(0, quoted).join("").trim() }) };
 }

@@ -253,6 +253,13 @@ describe("chat", () => {
     assert.equal(code, 0);
   });
 
+  test("what is said controls no terminal", async () => {
+    const { flags, folder } = await makeFolder({ "odd.md": "---\nname: O\u202edd\nengine: echo\n---\n" });
+    const options = { input: "a\u001b[2J\u202eb\u009bc\n", cwd: join(folder, "twins") };
+    const { stdout } = await runServer(["chat", "odd", ...flags], {}, options);
+    assert.equal(stdout, "O\\u202edd: Hello!\nO\\u202edd: a\\u001b[2J\\u202eb\\u009bc\n");
+  });
+
   test("it holds a conversation at a running server, with a key that it revokes", async () => {
     const { flags } = await scratch();
     const server = await startServer(flags);
