@@ -115,10 +115,20 @@ async function readRanges(
   const rows: SqlRow[] = [];
   let left = characters;
   for (const [from, to] of inOrder) {
-    const found = await driver.all(statements.first, [...params, from, to, Math.min(left, charactersAtOnce)]);
+    const most = Math.min(left, charactersAtOnce);
+    const found = await driver.all(statements.first, [...params, from, to, most]);
     rows.push(...found);
+    if (found.length === to - from) {
+      left -= charactersOf(found);
+      continue; // nearly always
+    }
+    if (most === left) {
+      // No other one fits, but there is always a first one.
+      const first = statements.isDescending ? [to - 1, to] : [from, from + 1];
+      if (rows.length === 0) rows.push(...(await driver.all(statements.all, [...params, ...first])));
+      break;
+    }
     left -= charactersOf(found);
-    if (found.length === to - from) continue; // nearly always
     const rest = statements.isDescending ? [from, to - found.length] : [from + found.length, to];
     const lengths = await driver.all(statements.lengths, [...params, ...rest]);
     const fitting = firstUpTo(lengths, left, rows.length === 0);

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { setImmediate } from "node:timers";
 import type { EndReply, Feedback, RatedReply, UnansweredQuestion } from "../../core/store/records.ts";
 import type { Listing, ReviewSlice, Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
@@ -45,7 +46,6 @@ export function reviewMethods(
       const page = `SELECT id ${rated} ORDER BY rated_at DESC, id DESC`;
       return readPage(driver, { total: `SELECT count(*) AS total ${rated}`, page, params }, slice, {
         columns: `${ratedColumns}, twin_id, end_user`,
-        order: "reply.rated_at DESC, reply.id DESC",
         read: ratedFromRow,
       });
     },
@@ -57,8 +57,7 @@ export function reviewMethods(
         GROUP BY unanswered ORDER BY times DESC, id DESC`;
       const total = `SELECT count(DISTINCT unanswered) AS total ${marked}`;
       return readPage(driver, { total, page, params }, slice, {
-        columns: "reply.id, reply.conversation_id, times, question.created_at",
-        order: "times DESC, reply.id DESC",
+        columns: "reply.id, reply.conversation_id, question.created_at",
         read: unansweredFromRow,
       });
     },
@@ -74,26 +73,40 @@ function conditions(owner: string, { twinId, from, to }: ReviewSlice, moment: st
   return { where, params };
 }
 
-/** Finds the replies of a page in an index, and then reads only theirs. */
+/** How many replies one statement reads: SQLite takes each text up to its end, however little of it is asked for. */
+const repliesAtOnce = 10;
+
+/** Finds the replies of a page in an index, and then reads only theirs, some at a time. */
 async function readPage<Item>(
   driver: SqlDriver,
   { total, page, params }: { total: string; page: string; params: readonly SqlValue[] },
   { offset, limit, charactersOfEach }: ReviewSlice,
-  { columns, order, read }: { columns: string; order: string; read: (row: SqlRow) => Item },
+  { columns, read }: { columns: string; read: (row: SqlRow, found: SqlRow) => Item },
 ): Promise<Listing<Item>> {
-  const cut = (which: string) => `substr(${which}.content, 1, $${params.length + 3})`;
-  const [counted] = await driver.all(total, params);
   const next = params.length + 1;
-  const rows = await driver.all(
-    `SELECT ${columns}, ${cut("question")} AS asked, ${cut("reply")} AS content
-      FROM (${page} LIMIT $${next} OFFSET $${next + 1}) AS page
-        JOIN messages AS reply ON reply.id = page.id
-        JOIN messages AS question ON question.id = reply.after_id
-        JOIN conversations AS conversation ON conversation.owner = $1 AND conversation.id = reply.conversation_id
-      ORDER BY ${order}`,
-    [...params, limit, offset, charactersOfEach],
-  );
-  return { items: rows.map(read), total: Number(counted?.total) };
+  const [counted] = await driver.all(total, params);
+  const found = await driver.all(`${page} LIMIT $${next} OFFSET $${next + 1}`, [...params, limit, offset]);
+  const items: Item[] = [];
+  for (let from = 0; from < found.length; from += repliesAtOnce) {
+    const some = found.slice(from, from + repliesAtOnce);
+    const ids = some.map(({ id }) => String(id));
+    const places = ids.map((_, index) => `$${index + 3}`);
+    const rows = await driver.all(
+      `SELECT ${columns}, substr(question.content, 1, $2) AS asked, substr(reply.content, 1, $2) AS content
+        FROM messages AS reply
+          JOIN messages AS question ON question.id = reply.after_id
+          JOIN conversations AS conversation
+            ON conversation.owner = $1 AND conversation.id = reply.conversation_id
+        WHERE reply.owner = $1 AND reply.id IN (${places.join(", ")})`,
+      [params[0] ?? "", charactersOfEach, ...ids],
+    );
+    for (const each of some) {
+      const row = rows.find(({ id }) => id === each.id); // it may have been deleted meanwhile
+      if (row) items.push(read(row, each));
+    }
+    await new Promise<void>((resume) => setImmediate(resume));
+  }
+  return { items, total: Number(counted?.total) };
 }
 
 /** Without the text, of which only the beginning is read. */
@@ -114,10 +127,10 @@ function ratedFromRow(row: SqlRow): RatedReply {
   };
 }
 
-function unansweredFromRow(row: SqlRow): UnansweredQuestion {
+function unansweredFromRow(row: SqlRow, { times }: SqlRow): UnansweredQuestion {
   return {
     question: String(row.asked),
-    count: Number(row.times),
+    count: Number(times),
     lastAskedAt: Number(row.created_at),
     conversationId: String(row.conversation_id),
     messageId: String(row.id),

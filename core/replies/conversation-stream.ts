@@ -7,6 +7,7 @@
 
 import { longestTimerMs, type Repetition, repeat } from "../base/clock.ts";
 import type { Held, Holder } from "../base/memory-budget.ts";
+import { messagesAfter } from "../store/portions.ts";
 import { type ConversationRecord, type MessageRecord, mostCharactersRead } from "../store/records.ts";
 import type { Listing, Reach } from "../store/store.ts";
 import { ApiError, conversationNotFound, validationError } from "../wire/errors.ts";
@@ -196,6 +197,8 @@ class ConversationStream implements EventStream {
   #next: number;
   /** Events that wait to be taken. */
   #text: string;
+  /** How many messages are read next. */
+  #atOnce = messagesAtOnce;
   /** Whether the log may have more than was read. */
   #hasMore = false;
   /** The running reply. */
@@ -333,6 +336,7 @@ class ConversationStream implements EventStream {
       // The log was read after the conversation: more may have been stored in between.
       const isRead = log === undefined || this.#next >= log.total;
       this.#hasMore = !isRead || this.#next !== conversation.logLength;
+      this.#atOnce = isRead ? messagesAtOnce : messagesAfter(found.length, messagesAtOnce);
       if (!this.#hasMore) text += this.#changesIn(conversation, isFollowing);
     }
     this.memory.count(2 * text.length - bytes);
@@ -342,7 +346,7 @@ class ConversationStream implements EventStream {
   }
 
   #readLog(id: string): Promise<Listing<MessageRecord> | undefined> {
-    const slice = { offset: this.#next, limit: messagesAtOnce, characters: charactersAtOnce };
+    const slice = { offset: this.#next, limit: this.#atOnce, characters: charactersAtOnce };
     return this.#context.store.listMessages(this.#follow.reach, id, { path: "all", order: "asc", ...slice });
   }
 

@@ -11,6 +11,11 @@ import type { Listing, MessageSlice, Reach, Store } from "./store.ts";
 const charactersAtOnce = 256 * 1024;
 const messagesAtOnce = 20;
 
+/** How many messages to ask for after so many were read: where these were long, a database need not measure twenty. */
+export function messagesAfter(read: number, most: number): number {
+  return Math.min(2 * read + 1, most);
+}
+
 /**
  * Reads the messages of a slice, a portion at a time, until they have all its characters together. Nothing if there is no such
  * list, or the conversation is deleted meanwhile.
@@ -22,10 +27,11 @@ export async function* readPortions(
   slice: MessageSlice,
 ): AsyncGenerator<Listing<MessageRecord>> {
   let rest = slice;
+  let most = messagesAtOnce;
   for (let left = slice.characters; ; ) {
     const portion = await store.listMessages(reach, conversationId, {
       ...rest,
-      limit: Math.min(rest.limit, messagesAtOnce),
+      limit: Math.min(rest.limit, most),
       characters: Math.min(left, charactersAtOnce),
     });
     if (!portion) return;
@@ -34,6 +40,7 @@ export async function* readPortions(
     if (length > left && rest !== slice) return; // only the first of all may have more
     yield portion;
     left -= length;
+    most = messagesAfter(items.length, messagesAtOnce);
     const after = items.at(-1)?.id;
     const limit = Math.min(rest.limit, total - rest.offset) - items.length;
     if (after === undefined || limit <= 0 || left <= 0) return;

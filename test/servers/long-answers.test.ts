@@ -76,7 +76,7 @@ test(`a slow reader gets all of a long last event`, { timeout: 20_000 }, async (
   const reader = await openReader(chat.fixture.url, post(chat, "messages/stream"));
   const run = await chat.engine.next();
   await turnEnd(); // the stream has begun
-  run.write("long ".repeat(4_000_000));
+  run.write("\u0001".repeat(4_000_000)); // 24 MB as JSON
   run.finish();
   using timers = stopTimers();
   for (let megabytes = 0; megabytes < 24; megabytes += 4) await reader.takeSome(); // 20 of them in deltas
