@@ -77,6 +77,7 @@ export function responseRoutes(setting: AskingSetting): Route[] {
       async handle(call, context) {
         const { reply, head } = await requireResponse(call, context);
         if (call.query.stream === "true") return resume(reply, head, call, context);
+        hold(call.memory, [reply.content.length]);
         return { document: JSON.stringify(responseObject(head, reply)) };
       },
     }),

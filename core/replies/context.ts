@@ -48,7 +48,7 @@ export interface ReplyContext {
 
 /** One attempt at a reply. */
 export interface Production {
-  /** What it counts towards while it runs. Absent: it was taken over, and counts towards nothing. */
+  /** What it counts towards while it runs. Absent: it was taken over, and is not refused. */
   readonly limits?: readonly RunningLimit[] | undefined;
   readonly owner: string;
   readonly endUser?: string | undefined;

@@ -12,7 +12,7 @@ import type { ConversationEnd, Reach, Store } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 
 /** The size of the cache, in UTF-16 code units of text, or bytes of what holds it. */
-const maxRemembered = 32_000_000;
+const maxRemembered = 16_000_000;
 
 /** The size of a conversation besides its history. */
 const entrySize = 500;

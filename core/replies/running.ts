@@ -67,8 +67,10 @@ export class RunningReplies {
     const { id } = reply;
     if (limits) this.#context.counts.enter(limits);
     const producer = new Producer(this.#context, production, () => this.#stored.follows(id));
-    if (!producer.memory.reserve(questionBytes(question.content, history))) {
-      if (limits) this.#context.counts.leave(limits);
+    const asked = questionBytes(question.content, history);
+    if (!limits) producer.memory.count(asked);
+    else if (!producer.memory.reserve(asked)) {
+      this.#context.counts.leave(limits);
       throw tooMuchAtOnce();
     }
     let finish = () => {};

@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import type { HistoryMessage, MessageResource, TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import type { ConversationResource } from "../../core/wire/schemas.ts";
@@ -15,6 +16,7 @@ import {
   inProcess,
   type Transport,
   transports,
+  unlimited,
 } from "../support/harness.ts";
 
 /** An engine that answers `to <question>`, and tells what it was told before. */
@@ -262,4 +264,31 @@ test("a process that knew another path sends on the one that is current", async 
   assert.equal((await patch(other, { lastMessageId: first.id })).status, 200);
   await say(chat, "4");
   assert.deepEqual(await contentsOf(other), ["1", "to 1", "4", "to 4"]);
+});
+
+test("a conversation has 1,000 branches at most, whoever sends, and goes on at its end", async () => {
+  const { chat } = await openTold(inProcess, { limiter: unlimited, openaiApi: createOpenAIApi() });
+  await using _ = chat;
+  const { fixture, key, conversationId } = chat;
+  const first = await say(chat, "first");
+  for (let count = 0; count <= 1000; count++) await say(chat, "again", first.id); // the first of them goes on
+  await say(chat, "at the end");
+  for (const after of [first.id, null]) {
+    await assertErrorAnswer(await chat.post("/messages", { content: "?", after }), 409, "too_many_branches");
+    const streamed = await chat.post("/messages/stream", { content: "?", after });
+    await assertErrorAnswer(streamed, 409, "too_many_branches");
+  }
+  const request = new Request("http://twins.test/v1/responses", {
+    method: "POST",
+    headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+    body: JSON.stringify({
+      model: "scripted",
+      input: "?",
+      previous_response_id: first.id.replace("msg_", "resp_"),
+    }),
+  });
+  const response = await fixture.service.fetch(request);
+  assert.deepEqual([response.status, (await response.json()).error.code], [409, "too_many_branches"]);
+  assert.equal((await conversationOf(chat)).id, conversationId);
+  await say(chat, "and on");
 });

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { TwinClient } from "../../client/mod.ts";
-import { createTwinList } from "../../core/mod.ts";
+import { createTwinList, type TwinEngine } from "../../core/mod.ts";
 import { newMessages } from "../../core/replies/send.ts";
 import { createMemoryStore } from "../../core/store/memory.ts";
 import { newConversation } from "../../core/store/records.ts";
@@ -115,6 +115,120 @@ test("bodies that are on their way count as they arrive, and not as they are ann
   await fixture.clock.advance(62_000);
   await Promise.all(announced);
   assert.equal(refused.filter((status) => status === 408).length, 116);
+});
+
+/** A credential of a person behind a key. */
+async function tokenOf(fixture: Fixture, key: string, endUser: string): Promise<string> {
+  const answer = await fixture.call("POST", "/client-tokens", key, { endUser });
+  return (await answer.json()).data.token;
+}
+
+test("an end user has 16 MB of the owner's 64, enough for the longest body, and the others are served", async () => {
+  await using fixture = await openSilent();
+  const key = await fixture.key("full_access");
+  const [eve, ann] = [await tokenOf(fixture, key, "eve"), await tokenOf(fixture, key, "ann")];
+  const streamed = { ...longCompletion, stream: true };
+  const first = await complete(fixture, eve, streamed);
+  assert.equal(first.status, 200);
+  assert.equal((await complete(fixture, eve, streamed)).status, 503);
+  const others = [await complete(fixture, ann, streamed), await complete(fixture, key, streamed)];
+  assert.deepEqual(
+    others.map(({ status }) => status),
+    [200, 200],
+  );
+  await Promise.all([first, ...others].map((one) => one.body?.cancel()));
+  await settle();
+  const again = await complete(fixture, eve, streamed);
+  assert.equal(again.status, 200);
+  await again.body?.cancel();
+});
+
+test("what an engine holds counts until it gives it back, or its reply ends", async () => {
+  const mebi = 1024 * 1024;
+  let held: boolean[] = [];
+  const engine: TwinEngine = {
+    async reply(_, output) {
+      held = [10, 10, -5, 10, 60].map((mebis) => output.hold(mebis * mebi));
+      return { finishReason: "stop", usage: null };
+    },
+  };
+  await using fixture = await openFixture(inProcess, {
+    twins: createTwinList([newTwin({ id: "ada", engine: "holding" })]),
+    engines: { holding: engine },
+  });
+  const token = await tokenOf(fixture, await fixture.key("full_access"), "ann");
+  const id = await fixture.conversation(token, "ada");
+  for (let sent = 0; sent < 2; sent++) {
+    const answer = await fixture.call("POST", `/conversations/${id}/messages`, token, { content: "Hi" });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(held, [true, false, true, true, false]);
+  }
+});
+
+test("a reply that becomes too long ends there, with what was written", async () => {
+  const written = "x".repeat(1024 * 1024);
+  const engine: TwinEngine = {
+    async reply(_, output) {
+      for (let count = 0; count < 10; count++) output.write(written);
+      return { finishReason: "stop", usage: null };
+    },
+  };
+  await using fixture = await openFixture(inProcess, {
+    twins: createTwinList([newTwin({ id: "ada", engine: "endless" })]),
+    engines: { endless: engine },
+  });
+  const key = await fixture.key("full_access");
+  const id = await fixture.conversation(key, "ada");
+  const answer = await fixture.call("POST", `/conversations/${id}/messages`, key, { content: "Hi" });
+  const { data } = await answer.json();
+  assert.deepEqual(
+    [data.status, data.finishReason, data.content.length],
+    ["completed", "length", 4 * 1024 * 1024],
+  );
+});
+
+test("streams of a conversation that nobody reads count, and those of others go on", async () => {
+  await using fixture = await openFixture(inProcess, { limiter: unlimited, openaiApi: createOpenAIApi() });
+  const key = await fixture.key("full_access");
+  const [eve, ann] = [await tokenOf(fixture, key, "eve"), await tokenOf(fixture, key, "ann")];
+  const get = (token: string, path: string) =>
+    fixture.service.fetch(
+      new Request(`http://twins.test/api/v1/conversations${path}`, {
+        headers: { Authorization: `Bearer ${token}` },
+      }),
+    );
+  const talk = async (token: string) => {
+    const body = { model: "echo", messages: [{ role: "user", content: "\u0001".repeat(131_072) }] };
+    const request = new Request("http://twins.test/v1/chat/completions", {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${token}`,
+        "Content-Type": "application/json",
+        "X-Conversation-Id": "a",
+      },
+      body: JSON.stringify(body),
+    });
+    assert.equal((await fixture.service.fetch(request)).status, 200);
+    const { data } = await (await get(token, "")).json();
+    return String(data[0].id);
+  };
+  const [evil, good] = [await talk(eve), await talk(ann)];
+  const unread: Response[] = [];
+  for (let count = 0; count < 30; count++) {
+    const stream = await get(eve, `/${evil}/stream?after=0.0`);
+    unread.push(stream);
+    if (stream.status !== 200) continue;
+    const reader = stream.body?.getReader();
+    for (let piece = 0; piece < 2; piece++) await reader?.read(); // the second one is a message
+  }
+  const statuses = new Set(unread.map(({ status }) => status));
+  assert.deepEqual([...statuses], [200, 503]);
+  assert.equal((await get(eve, `/${evil}/messages`)).status, 503);
+  assert.equal((await get(ann, `/${good}/messages`)).status, 200);
+  await fixture.clock.advance(60_000); // who takes nothing is cut
+  await settle();
+  const again = await get(eve, `/${evil}/messages`);
+  assert.equal((await again.json()).data.length, 2);
 });
 
 /** A service with a conversation of two messages of this length. */

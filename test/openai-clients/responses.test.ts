@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
 import { ModelError, type ServiceOptions } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
+import { countCalls } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
 import { inProcess, overSocket } from "../support/harness.ts";
 import {
@@ -420,6 +422,25 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
     const reasoned = ask(item("rs_1"));
     (await api.engine.next()).finish();
     assert.equal((await reasoned).status, 200);
+  });
+
+  test("the input may name up to 100 messages, each of which is read once", async () => {
+    const { store, calls } = countCalls(createMemoryStore());
+    await using api = await openOpenAI(inProcess, { store });
+    const { output } = await bodyOf(await respond(api, { model: "echo", input: "x".repeat(30_000) }));
+    const ask = (references: number) => {
+      const named = Array.from({ length: references }, () => ({ type: "item_reference", id: output[0]?.id }));
+      return respond(api, { model: "ada", input: [...named, { role: "user", content: "And?" }] });
+    };
+    await assertParam(ask(101), 400, "input");
+    await assertParam(ask(100), 400, "input"); // 3,000,000 characters
+    const before = calls.get("getMessage") ?? 0;
+    const answered = ask(69);
+    const { turn, finish } = await api.engine.next();
+    assert.equal(turn.history.length, 69);
+    assert.equal(calls.get("getMessage"), before + 1);
+    finish();
+    assert.equal((await answered).status, 200);
   });
 
   test("an Idempotency-Key repeats the response, whether it is streamed or not", async () => {

@@ -143,9 +143,9 @@ describe("conversations in memory", () => {
         assert.equal((await sending).status, 200);
       }
     }
-    const long = "x".repeat(1_333_000); // 24 of these leave room for less than 8,000 of 32,000,000 code units
+    const long = "x".repeat(1_333_000); // 12 of these leave room for less than 4,000 of 16,000,000 code units
     await converse(long, 1, chat.conversationId);
-    for (let opened = 0; opened < 23; opened++) await converse(long, 1);
+    for (let opened = 0; opened < 11; opened++) await converse(long, 1);
     for (let opened = 0; opened < 10; opened++) await converse("!", 25);
     const before = calls.get("getConversation") ?? 0;
     await ask(chat, "?");
