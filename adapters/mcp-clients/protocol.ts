@@ -12,8 +12,8 @@ import { encodeJson } from "../../core/wire/sse.ts";
 /** The revision in which each request says everything about itself. */
 const modernRevision = "2026-07-28";
 
-/** Those that begin with `initialize`, newest first. Older ones let clients send several messages at once. */
-const handshakeRevisions: readonly unknown[] = ["2025-11-25", "2025-06-18"];
+/** Those that begin with `initialize`, newest first: all with this transport. */
+const handshakeRevisions: readonly unknown[] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 const supported = [modernRevision, ...handshakeRevisions];
 
 /** The header fields of the protocol, and the one that says which answers a client takes. */
@@ -84,7 +84,8 @@ export function errorBody({ code, status, message, details = {} }: ApiError): st
 
 /** The request in a body. Undefined: a notification or a response, to which there is no answer. */
 export function readRequest(body: unknown): RpcRequest | undefined {
-  const { jsonrpc, id, method, params = {}, ...more }: JsonObject = isJsonObject(body) ? body : {};
+  const { jsonrpc, id, method, params: given, ...more }: JsonObject = isJsonObject(body) ? body : {};
+  const params = given ?? {}; // some clients send null
   const isResponse = method === undefined && ("result" in more || "error" in more);
   if (jsonrpc !== "2.0" || !(isResponse || isString(method))) {
     throw rpcError(undefined, "invalidRequest", "The body must be one JSON-RPC 2.0 message.");
@@ -107,6 +108,8 @@ export function requireRevision(request: RpcRequest, headers: HeaderValues): Kno
   const named = meta[metaKey("protocolVersion")];
   const unsupported = (requested: string) =>
     rpcError(id, "unsupportedRevision", "Unsupported protocol version", { supported, requested });
+  // Proxies put a header field of their own before a handshake, which has the revision in its body.
+  if (named === undefined && method === "initialize") return { ...request, modern: false };
   if (named === undefined && revision !== modernRevision && method !== "server/discover") {
     if (revision !== null && !handshakeRevisions.includes(revision)) throw unsupported(revision);
     return { ...request, modern: false };
@@ -116,7 +119,11 @@ export function requireRevision(request: RpcRequest, headers: HeaderValues): Kno
       "params._meta needs the protocolVersion and clientCapabilities of io.modelcontextprotocol.";
     throw rpcError(id, "invalidParams", message);
   }
-  const said = { revision: named, method, ...(method === "tools/call" && { name: params.name }) };
+  const said = {
+    revision: named,
+    method,
+    ...(method === "tools/call" && isString(params.name) && { name: params.name }),
+  };
   const given: HeaderValues = { ...headers, name: decoded(headers.name) };
   const differing = Object.entries(said).find(([name, value]) => given[name] !== value);
   if (differing) {

@@ -4,11 +4,12 @@
  * @module
  */
 
-import { createConversation, findConversation, findTwins, requireTwin } from "../../core/api/lookup.ts";
+import { createConversation, findConversation, findTwin, findTwins } from "../../core/api/lookup.ts";
+import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { requireScope } from "../../core/http/admission.ts";
 import { claimOf } from "../../core/http/idempotency.ts";
 import { requireValid } from "../../core/http/input.ts";
-import type { Call, HandlerContext, Result } from "../../core/http/route.ts";
+import type { Call, CallerReach, HandlerContext, Result } from "../../core/http/route.ts";
 import type { ReplyFeed } from "../../core/replies/replies.ts";
 import { type MessageRecord, mostCharactersRead } from "../../core/store/records.ts";
 import { ApiError, conversationNotFound, messageNotFound, shuttingDown } from "../../core/wire/errors.ts";
@@ -44,14 +45,14 @@ type AskTwinInput = FromSchema<typeof askTwinSchema>;
 
 /** Calls a tool. What goes wrong in it is a result, for the model to read. */
 export async function callTool(request: KnownRequest, call: Call, context: HandlerContext): Promise<Result> {
-  const { name, arguments: given } = request.params;
+  const { name } = request.params;
   if (name !== "list_twins" && name !== "ask_twin") {
-    const message = `Unknown tool: ${String(name).slice(0, 100)}`;
+    const message = isString(name) ? `Unknown tool: ${name.slice(0, 100)}` : "params.name must be a string.";
     return { document: errorBody(rpcError(request.id, "invalidParams", message)) };
   }
   if (name === "ask_twin") requireScope({ scope: "full_access" }, call.caller);
   try {
-    if (name === "ask_twin") return await ask(request, given, call, context);
+    if (name === "ask_twin") return await ask(request, argumentsOf(request.params), call, context);
     const found = await findTwins(context.twins, call.caller.reach);
     const twins = found.map(({ id, name, description }) => ({ id, name, description }));
     const result = { ...textResult(JSON.stringify(twins)), structuredContent: { twins } };
@@ -59,6 +60,28 @@ export async function callTool(request: KnownRequest, call: Call, context: Handl
   } catch (error) {
     if (!(error instanceof ApiError) || error.cause !== undefined || error.status === 429) throw error;
     return { document: resultDocument(request, { ...textResult(error.message), isError: true }) };
+  }
+}
+
+/**
+ * The arguments of a call. Models fill in null, and in `ask_twin` "", for what they leave out; some clients pass on the text
+ * that their model wrote.
+ */
+function argumentsOf({ arguments: given }: JsonObject): unknown {
+  const read = isString(given) ? parsed(given) : (given ?? {});
+  if (!isJsonObject(read)) return read;
+  const isLeftOut = (name: string, value: unknown) =>
+    value === null || (value === "" && !requiredNames.includes(name));
+  return Object.fromEntries(Object.entries(read).filter(([name, value]) => !isLeftOut(name, value)));
+}
+
+const requiredNames: readonly string[] = askTwinSchema.required;
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
   }
 }
 
@@ -104,7 +127,7 @@ async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): 
   const { store, replies, twins, clock, sha256 } = context;
   const { reach, limits } = caller;
   const { twin: twinId, question: content, conversation, requestKey = null } = asked;
-  const twin = await requireTwin(twins, reach, twinId);
+  const twin = (await findTwin(twins, reach, twinId)) ?? (await unknownTwin(context, reach));
   const body = { twin: twinId, content, conversation };
   const keyed = { fields: { ...fields, idempotencyKey: requestKey }, reach, body };
   const claim = claimOf(keyed, { path: "/mcp", now: clock.now(), sha256 });
@@ -130,6 +153,18 @@ async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): 
   return replies.find(reach, reply ?? messageNotFound());
 }
 
+/** How many twins an error names. */
+const mostNamed = 20;
+
+/** A model that guessed a twin's id learns which there are. */
+async function unknownTwin({ twins }: HandlerContext, reach: CallerReach): Promise<never> {
+  const ids = (await findTwins(twins, reach)).map(({ id }) => id);
+  const more = ids.length > mostNamed ? `, and ${ids.length - mostNamed} more` : "";
+  const known =
+    ids.length === 0 ? "there is none" : `there are: ${ids.slice(0, mostNamed).join(", ")}${more}`;
+  throw new ApiError("twin_not_found", `There is no twin with this id; ${known}.`);
+}
+
 /** A reply as a result: its text, and its conversation as a handle. */
 function replyResult({ content: reply, conversationId: conversation, error }: MessageRecord): object {
   return {
@@ -147,15 +182,23 @@ function textResult(...texts: readonly string[]) {
 function toolEvents(request: KnownRequest): ReplyEvents {
   const { progressToken: token } = request.meta;
   const last = (result: object) => `data: ${resultDocument(request, result)}\n\n`;
+  let length = 0;
+  let silences = 0;
+  const progressed = (progress: number, more = "") => {
+    if (!isId(token)) return "";
+    const params = `{"progressToken":${encodeJson(token)},"progress":${progress}${more}}`;
+    return `data: {"jsonrpc":"2.0","method":"notifications/progress","params":${params}}\n\n`;
+  };
   return {
     accepted: () => "",
     progress: () => "",
     continued: () => undefined,
     delta(json, offset) {
-      if (!isId(token)) return "";
-      const params = `{"progressToken":${encodeJson(token)},"progress":${offset},"message":${json}}`;
-      return `data: {"jsonrpc":"2.0","method":"notifications/progress","params":${params}}\n\n`;
+      length = offset;
+      return progressed(offset, `,"message":${json}`);
     },
+    // Each number must be greater than the one before, and less than the length of the next text.
+    silence: () => progressed(length + ++silences / 1_000_000),
     *ended(reply) {
       yield last(replyResult(reply));
     },

@@ -91,6 +91,10 @@ class ReplyFollower implements EventStream {
     this.#wake?.(ended !== undefined || released || (this.#offset === this.#options.from && !whole));
   };
 
+  silence(): string {
+    return this.#options.events.silence?.() ?? "";
+  }
+
   close(): void {
     this.#feed.unsubscribe(this.#changed);
     if (!this.#wake) return;

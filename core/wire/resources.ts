@@ -171,6 +171,8 @@ export interface ReplyEvents {
   delta(json: string, offset: number): string;
   /** The last events, each made when it is asked for: it may have all of the text. */
   ended(message: MessageRecord, offset: number): Generator<string>;
+  /** What is told in silence, for clients that do not see comments. Absent: a comment is sent. */
+  silence?(): string;
   /** What a stream ends with whose process stops, while the reply goes on elsewhere. Empty: clients resume it there. */
   released(): string;
 }

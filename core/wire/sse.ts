@@ -46,6 +46,8 @@ export interface EventStream {
    * unless the end is about to follow, what is left of a long text, and the end. Anything else may wait for {@link joinMs}.
    */
   wake(callback: (urgent: boolean) => void): void;
+  /** What is sent in silence instead of a comment, as clients that wait for events do not see one. Empty: a comment is. */
+  silence?(): string;
   /** The client has left, or the body has ended. Idempotent. */
   close(): void;
 }
@@ -154,7 +156,7 @@ export class EventSender {
     this.#offeredAt = undefined;
     let piece: EventPiece | undefined;
     try {
-      piece = this.#events.next() ?? (this.#keepAliveDue ? keepAlive : undefined);
+      piece = this.#events.next() ?? (this.#keepAliveDue ? this.#keepAlive() : undefined);
     } catch {
       this.leave();
       this.#cut();
@@ -168,6 +170,11 @@ export class EventSender {
     this.#sentAt = this.#events.clock.now();
     if (piece.last) this.#end();
     return piece;
+  }
+
+  #keepAlive(): EventPiece {
+    const text = this.#events.silence?.();
+    return text ? { text, last: false } : keepAlive;
   }
 
   #end(): void {

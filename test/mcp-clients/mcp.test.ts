@@ -41,6 +41,7 @@ for (const transport of transports) {
       for (const [asked, given] of [
         ["2025-11-25", "2025-11-25"],
         ["2025-06-18", "2025-06-18"],
+        ["2025-03-26", "2025-03-26"],
         ["2024-11-05", "2025-11-25"],
         ["2026-07-28", "2025-11-25"],
       ]) {
@@ -264,7 +265,7 @@ describe("/mcp", () => {
     await using mcp = await openMcp(inProcess);
     const call = { name: "list_twins" };
     const old = { _meta: { "io.modelcontextprotocol/protocolVersion": "1900-01-01" } };
-    const supported = ["2026-07-28", "2025-11-25", "2025-06-18"];
+    const supported = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"];
     for (const [response, status, code, data] of [
       [mcp.modern("tools/call", call, { "Mcp-Name": "ask_twin" }), 400, -32020],
       [mcp.modern("tools/call", call, { "Mcp-Name": "=?base64?bGlzdF90d2lucw==?=" }), 200],
@@ -284,11 +285,82 @@ describe("/mcp", () => {
       [mcp.modern("initialize"), 404, -32601],
       [mcp.legacy("resources/list"), 200, -32601],
       [mcp.modern("tools/call", { name: "sing" }), 200, -32602],
+      [mcp.modern("tools/call", { name: ["list_twins"] }), 200, -32602],
+      [mcp.legacy("tools/call", { name: { toString: 1 } }), 200, -32602],
+      [mcp.legacy("tools/call", { name: ["list_twins"] }), 200, -32602],
+      [mcp.legacy("tools/call", { name: null }), 200, -32602],
+      [mcp.legacy("tools/call", {}), 200, -32602],
+      [mcp.legacy("tools/list", {}, { "MCP-Protocol-Version": "2024-11-05" }), 400, -32022],
     ] as const) {
       const found = await errorOf(await response);
       assert.deepEqual([found.status, found.code, found.id], [status, code, 1]);
       if (data) assert.deepEqual(found.data, data);
     }
+  });
+
+  test("a handshake is judged by its body, whatever a proxy puts before it", async () => {
+    await using mcp = await openMcp(inProcess);
+    for (const header of ["2026-07-28", "2025-03-26", "1900-01-01", "x"]) {
+      const params = {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: { name: "t", version: "1" },
+      };
+      const { protocolVersion } = await resultOf(
+        await mcp.legacy("initialize", params, { "MCP-Protocol-Version": header }),
+      );
+      assert.equal(protocolVersion, "2025-11-25");
+    }
+  });
+
+  test("params that are null are none, and so is what is optional in a call", async () => {
+    await using mcp = await openMcp(inProcess);
+    const message = { jsonrpc: "2.0", id: 1 };
+    assert.equal((await mcp.post({ ...message, method: "tools/list", params: null })).status, 200);
+    const list = { ...message, method: "tools/call", params: { name: "list_twins", arguments: null } };
+    assert.equal((await resultOf(await mcp.post(list))).isError, undefined);
+    for (const given of [
+      { ...hello, conversation: null, requestKey: null },
+      { ...hello, conversation: "", requestKey: "" },
+      JSON.stringify(hello),
+    ]) {
+      const asked = mcp.ask(given as never);
+      const run = await mcp.chat.engine.next();
+      run.write("Hi.");
+      run.finish();
+      assert.equal((await asked).structuredContent?.reply, "Hi.");
+    }
+  });
+
+  test("an unknown twin's error names those that the credential may use", async () => {
+    await using mcp = await openMcp(inProcess);
+    const { content, isError } = await mcp.ask({ ...hello, twin: "Scripted" });
+    assert.equal(isError, true);
+    assert.match(content[0]?.text ?? "", /^There is no twin with this id; there are: .*\bscripted\b/);
+  });
+
+  test("a client that waits for progress is told some while a model thinks, each greater than the last", async () => {
+    await using mcp = await openMcp(inProcess);
+    const params = { name: "ask_twin", arguments: hello, _meta: { progressToken: 7 } };
+    const asked = mcp.legacy("tools/call", params, streamed);
+    const run = await mcp.chat.engine.next();
+    const response = await asked;
+    const answered = messagesOf(response);
+    const { clock } = mcp.chat.fixture;
+    for (let pause = 0; pause < 3; pause++) await clock.advance(5_000);
+    run.write("A");
+    await settle();
+    for (let pause = 0; pause < 2; pause++) await clock.advance(5_000);
+    run.write("B");
+    run.finish();
+    const told = ((await answered) as { params?: { progress: number; message?: string } }[])
+      .slice(0, -1)
+      .map(({ params }) => params);
+    assert.ok(told.length >= 5, JSON.stringify(told));
+    assert.equal(told.map((progress) => progress?.message).join(""), "AB");
+    const numbers = told.map((progress) => progress?.progress ?? 0);
+    for (const [at, number] of numbers.entries())
+      assert.ok(at === 0 || number > (numbers[at - 1] ?? 0), String(numbers));
   });
 
   test("what is no message is refused without an id", async () => {
