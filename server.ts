@@ -254,7 +254,7 @@ async function run(settings: Settings): Promise<void> {
   const { shutdownGraceMs: graceMs, shutdownDelayMs: delayMs } = settings;
   const ready = service.ready().catch(blameDatabase(settings));
   await parts.open("replies", ready, () => service.close({ graceMs }));
-  const signIn = createSignIn(settings, secret);
+  const signIn = createSignIn(settings, secret, log);
   const served = besideStarters(signIn?.beside(service) ?? service, settings, twins);
   const server = await parts.open("server", listen(served, settings), async (running) => {
     service.drain();

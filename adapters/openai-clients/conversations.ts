@@ -18,10 +18,12 @@ import { refuseParam } from "./errors.ts";
 /** A name that a client has given one of its conversations, in a header field. Null: none. */
 export function readConversationName(name: string | null | undefined, header: string): string | null {
   if (name === null || name === undefined) return null;
+  // Its length first: the pattern takes the square of it.
+  if (name === "" || name.length > 128)
+    return refuseParam(header, "must be 1 to 128 characters, or be left out");
   if (/\{\{.*\}\}|\$\{.*\}/.test(name))
     return refuseParam(header, `must be a name, not the template ${name}`);
-  if (name !== "" && name.length <= 128) return name;
-  return refuseParam(header, "must be 1 to 128 characters, or be left out");
+  return name;
 }
 
 /** Where a message goes: into a conversation, at its end or after one of its replies. */

@@ -55,17 +55,41 @@ export function createAuthentication(options: AuthenticationOptions): IdentifyCa
       return fromToken(await verifyToken(readToken(fields)), ownerPolicy);
     }
     if (authenticate && !(verifyToken && carriesOwnKey(fields))) {
-      // Cookies of a host may come along with whatever another site's page sends, such as a form. A page cannot set this
-      // header field (Fetch Metadata), and clients that are no browsers do not send it.
-      const isListed = fields.origin !== null && corsOrigins.includes(fields.origin);
-      if (route.method !== "GET" && fields.fetchSite === "cross-site" && !isListed) {
-        const message = "A page of another site sent this, and its origin is not listed here.";
-        throw new ApiError("cross_site_request", message);
-      }
+      if (route.method !== "GET") refuseOtherSites(request, fields, corsOrigins);
       return fromHost(await authenticate(request), options);
     }
     return fromKey(await keys.authenticate(fields, maxAgeMs), options);
   };
+}
+
+/**
+ * Refuses what a page of another origin sent. Cookies of a host may come along with it, such as with a form. A page can set
+ * neither `Sec-Fetch-Site` (Fetch Metadata, which old browsers and some plain-HTTP pages do not send) nor `Origin`; clients
+ * that are no browsers send neither. No page of another origin makes a browser send a Bearer token without asking.
+ */
+function refuseOtherSites(
+  { url }: IncomingRequest,
+  { origin, host, fetchSite, authorization }: HeaderFields,
+  corsOrigins: readonly string[],
+): void {
+  if (authorization !== null && /^bearer[ \t]/i.test(authorization)) return;
+  if (origin !== null && corsOrigins.includes(origin)) return;
+  const isOther =
+    origin !== null && !isOwnOrigin(origin, host ?? (URL.canParse(url) ? new URL(url).host : ""));
+  if (fetchSite !== "cross-site" && !isOther) return;
+  const accepted = "list its origin, or have the proxy in front pass the client's Host";
+  throw new ApiError(
+    "cross_site_request",
+    `A page of another site sent this, and its origin is not listed here: ${accepted}.`,
+  );
+}
+
+/** Whether an origin, which is `null` for some pages, is that of the host that was asked. */
+function isOwnOrigin(origin: string, host: string): boolean {
+  if (!URL.canParse(origin)) return false;
+  const page = new URL(origin);
+  const asked = `${page.protocol}//${host}`;
+  return URL.canParse(asked) && new URL(asked).host === page.host;
 }
 
 const anonymous: Caller = {

@@ -287,7 +287,7 @@ export class Dispatcher {
       object: named.map((record) => isJsonObject(record) && record[object]).find(Boolean),
       result: status < 400 ? "done" : "refused",
       code,
-      owner: caller?.owner,
+      owner: caller?.owner || undefined,
       keyId: caller?.key?.id,
       requestId,
     });

@@ -288,7 +288,17 @@ export interface EndReply {
 /** What equal questions have in common: their words, apart from case, space and end marks. */
 export function questionKey(question: string, sha256: Sha256): string {
   const words = question.normalize("NFC").toLowerCase().trim().split(/\s+/).join(" ");
-  return sha256(words.replace(/[\p{Sentence_Terminal}\u2026\s]+$/u, ""));
+  // From the end: a pattern with $ would begin anew at each mark in the midst of a long text.
+  let end = words.length;
+  while (end > 0 && endMark.test(lastCharacter(words, end))) end -= lastCharacter(words, end).length;
+  return sha256(words.slice(0, end));
+}
+
+const endMark = /[\p{Sentence_Terminal}\u2026\s]/u;
+
+function lastCharacter(text: string, end: number): string {
+  const isPair = (text.charCodeAt(end - 1) & 0xfc00) === 0xdc00 && end > 1;
+  return text.slice(end - (isPair ? 2 : 1), end);
 }
 
 /** What is counted of a reply that is not stored itself. */

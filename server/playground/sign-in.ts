@@ -6,6 +6,9 @@
 
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { systemClock } from "../../core/base/clock.ts";
+import { createIds, systemRandom } from "../../core/base/ids.ts";
+import type { Log } from "../../core/base/log.ts";
+import { commonHeaders } from "../../core/http/envelope.ts";
 import type { Service } from "../../core/service.ts";
 import { ApiError } from "../../core/wire/errors.ts";
 import type { Answer, IncomingRequest } from "../../core/wire/request.ts";
@@ -35,10 +38,12 @@ export interface PlaygroundSignIn {
 export function createSignIn(
   settings: Settings,
   secret: string | undefined,
+  log: Log,
   clock = systemClock,
 ): PlaygroundSignIn | undefined {
   if (secret === undefined || !showsPages(settings) || !isLoopback(settings.host)) return undefined;
   const path = `${settings.basePath}/sign-in`;
+  const newId = createIds(clock, systemRandom);
   let code: { readonly digest: Buffer; readonly until: number } | undefined;
 
   const signIn = async (request: IncomingRequest, refuse: Service["refuse"]): Promise<Answer> => {
@@ -47,12 +52,18 @@ export function createSignIn(
     if (!isRight || !isLocal(request.headers)) {
       const message =
         "This link was used already, or is too old: start the server again, or sign in with a key or JWT.";
-      return refuse(new ApiError("invalid_token", message));
+      const refused = refuse(new ApiError("invalid_token", message)); // has its line of the log
+      const requestId = refused.headers["X-Request-Id"];
+      log("info", "audit", { action: "sign_in", result: "refused", code: "invalid_token", requestId });
+      return refused;
     }
     code = undefined;
     const content = { sub: playgroundOwner, expiresInSeconds: linkSeconds };
     const token = await signFor(settings, secret, content);
-    const headers = { "Content-Type": "application/json", "Cache-Control": "no-store" };
+    const requestId = newId("req");
+    log("info", "request", { requestId, method: "POST", route: "/sign-in", status: 200 });
+    log("info", "audit", { action: "sign_in", result: "done", owner: playgroundOwner, requestId });
+    const headers = { ...commonHeaders(requestId), "Content-Type": "application/json; charset=utf-8" };
     return { status: 200, headers, body: JSON.stringify({ data: { token } }) };
   };
 

@@ -44,6 +44,44 @@ test("a page of another site cannot change anything with a host's cookies, unles
   await service.close({ graceMs: 0 });
 });
 
+test("a page of another origin cannot either where browsers send no Fetch Metadata", async () => {
+  const service = openHost();
+  const ask = async (headers: Record<string, string>, method = "POST") => {
+    const init = { method, headers: { Cookie: "session=1", ...headers } };
+    const path = method === "DELETE" ? "conversations/conv_1" : "conversations/conv_1/messages/msg_1/cancel";
+    const response = await service.fetch(new Request(`http://twins.test/api/v1/${path}`, init));
+    return ((await response.json()) as { error: { code: string } }).error.code;
+  };
+  const foreign = [
+    "https://evil.example",
+    "null",
+    "http://twins.test:8080",
+    "http://twins.test.evil.example",
+    "x",
+  ];
+  for (const Origin of foreign) {
+    for (const more of [{}, { "Sec-Fetch-Site": "same-origin" }, { Host: "twins.test" }])
+      for (const method of ["POST", "DELETE"])
+        assert.equal(await ask({ Origin, ...more }, method), "cross_site_request", Origin);
+  }
+  const own: Record<string, string>[] = [
+    {},
+    { Origin: "http://twins.test" },
+    { Origin: "https://twins.test", Host: "twins.test:443" },
+    { Origin: "https://shop.example", Host: "Shop.Example" },
+    { Origin: "http://[::1]:8787", Host: "[::1]:8787" },
+    { Origin: "https://app.example" },
+    { Origin: "https://evil.example", Authorization: "Bearer of-the-host" },
+  ];
+  for (const headers of own)
+    assert.notEqual(await ask(headers), "cross_site_request", JSON.stringify(headers));
+  const read = new Request("http://twins.test/api/v1/twins", {
+    headers: { Cookie: "session=1", Origin: "https://evil.example" },
+  });
+  assert.equal((await service.fetch(read)).status, 200);
+  await service.close({ graceMs: 0 });
+});
+
 test("a key, which no page sends by itself, is accepted from any site", async () => {
   await using fixture = await openFixture(inProcess);
   const key = await fixture.key("full_access");
