@@ -20,6 +20,8 @@ const toolMs = 30_000;
 const mostAtOnce = 4;
 /** The longest result, in bytes of UTF-8. */
 const longestResult = 64 * 1024;
+/** What is held for a result before it is known, in bytes of memory. */
+const bytesOfResult = 2 * longestResult;
 /** What a reply's rounds may hold: results in bytes of UTF-8, and the model's words, arguments and thoughts in code units. */
 const mostHeld = 1024 * 1024;
 /** The most that is said of tools in a request, in UTF-16 code units of JSON. */
@@ -109,6 +111,8 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
     const used = new Set<string>();
     let acting: Promise<void> | undefined;
     let heldBytes = 0;
+    /** Whether the owner, or its end user, may hold no more. */
+    let isFull = false;
 
     /** What the model is told of a call. */
     async function call(asked: ModelCall, callId: string): Promise<string> {
@@ -116,9 +120,12 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
       const name = found?.tool.name ?? "unknown";
       output.progress({ stage: "tool", name, callId, state: "called" });
       let [state, told]: [state: "done" | "failed", told: string] = ["failed", ""];
+      const isHeld = output.hold(bytesOfResult);
+      isFull ||= !isHeld;
       try {
         const input = await inputOf(asked, found, checkOf);
         if (isString(input) || !found) told = String(input);
+        else if (!isHeld) told = "The tool was not run: too much is held for this person already.";
         else {
           acting ??= output.beginActing();
           await acting;
@@ -140,6 +147,7 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
       output.progress({ stage: "tool", name, callId, state });
       const { text, bytes } = cut(told.toWellFormed(), Math.min(longestResult, mostHeld - heldBytes));
       heldBytes += bytes;
+      if (isHeld) output.hold(2 * text.length - bytesOfResult);
       return text;
     }
 
@@ -150,7 +158,7 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
       }),
       isTool: (name) => findTool(offered, name) !== undefined,
       get isSpent() {
-        return used.size >= mostCalls || heldBytes >= mostHeld;
+        return isFull || used.size >= mostCalls || heldBytes >= mostHeld;
       },
       async run({ calls: all, thoughts }, text) {
         const calls = all.slice(0, mostCalls - used.size);
@@ -171,7 +179,9 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
             function: calledAgain(asked, offered),
           })),
         };
-        heldBytes += JSON.stringify(message).length;
+        const { length } = JSON.stringify(message);
+        heldBytes += length;
+        isFull ||= !output.hold(2 * length);
         const results: string[] = [];
         const waiting = [...calls.entries()];
         const work = async () => {

@@ -10,7 +10,7 @@ import { createManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
 import { assertModelError, createHastyClock, createOutput, inPieces, start, turn, twin } from "./fixture.ts";
 import * as model from "./model-server.ts";
-import { answers, ask, asksForOrder, called, orders, parts, toldIn } from "./tools-fixture.ts";
+import { answers, ask, asksForOrder, called, orders, parts, serverThat, toldIn } from "./tools-fixture.ts";
 
 describe("tools of a model", { timeout: 30_000 }, () => {
   test("a call runs, its result is told, and the texts around it are the reply", async () => {
@@ -499,6 +499,32 @@ describe("tools of a model", { timeout: 30_000 }, () => {
     assert.equal(asked[1]?.tool_choice, "none");
     const size = toldIn(asked).reduce((sum, text) => sum + new TextEncoder().encode(text ?? "").length, 0);
     assert.ok(size > 1_000_000 && size < 1_048_576 + 20 * 300, String(size));
+  });
+
+  test("what tools answer is held, and they are not run where no more may be", async () => {
+    const { tool, inputs } = orders(() => "ü".repeat(40_000));
+    const transport = serverThat(({ tool_choice: choice }) => (choice === "none" ? answers : asksForOrder));
+    const engine = createOpenAIEngine({ baseUrl: "http://127.0.0.1:1/v1", transport, tools: [tool] });
+    for (const [most, runs] of [
+      [10_000_000, 8],
+      [300_000, 3],
+      [1_000, 0],
+    ] as const) {
+      inputs.length = 0;
+      transport.asked.length = 0;
+      let held = 0;
+      const out = createOutput();
+      const hold = (bytes: number) => {
+        if (bytes > 0 && held + bytes > most) return false;
+        held += bytes;
+        return true;
+      };
+      await engine.reply(turn({ twin: twin({ tools: ["orders"] }) }), { ...out.output, hold });
+      assert.equal(inputs.length, runs);
+      assert.ok(held > runs * 60_000, String(held));
+      assert.equal(out.text(), "It is sent.");
+      if (runs < 8) assert.match(toldIn(transport.asked).at(-1) ?? "", /The tool was not run/);
+    }
   });
 
   test("arguments without end are a model_error", async () => {
