@@ -160,6 +160,13 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
     });
   }
 
+  test("a name's length is looked at before what it says, which would take the square of it", async () => {
+    await using api = await openOpenAI(inProcess);
+    const response = await api.chat({}, { "x-conversation-id": "{{".repeat(10_000) });
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), /must be 1 to 128 characters/);
+  });
+
   for (const user of ["", ".", "a\u0000", "x".repeat(129), 7]) {
     test(`the end user ${JSON.stringify(user)} is refused`, async () => {
       await using api = await openOpenAI(inProcess);
