@@ -163,7 +163,7 @@ export function describeServer(request: KnownRequest, tools: readonly object[]):
   const protocolVersion = asked ?? handshakeRevisions[0];
   const results: Readonly<Record<string, object>> = modern
     ? {
-        "server/discover": { supportedVersions: [modernRevision], capabilities, instructions, ...cacheHints },
+        "server/discover": { supportedVersions: supported, capabilities, instructions, ...cacheHints },
         "tools/list": { tools, ...cacheHints },
       }
     : {

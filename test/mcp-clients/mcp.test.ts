@@ -29,7 +29,8 @@ for (const transport of transports) {
       assert.equal(response.status, 200);
       const { supportedVersions, capabilities, resultType, cacheScope, ttlMs, _meta } =
         await resultOf(response);
-      assert.deepEqual([supportedVersions, capabilities], [["2026-07-28"], { tools: {} }]);
+      assert.deepEqual(supportedVersions, ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"]);
+      assert.deepEqual(capabilities, { tools: {} });
       assert.deepEqual([resultType, cacheScope, ttlMs], ["complete", "public", 3_600_000]);
       assert.deepEqual(_meta, {
         "io.modelcontextprotocol/serverInfo": { name: "twin-service", version: "1" },
