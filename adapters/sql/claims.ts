@@ -6,6 +6,7 @@
 
 import {
   type ConversationRecord,
+  dayMs,
   type IdempotencyClaim,
   type MadeClaim,
   messagesPath,
@@ -13,7 +14,7 @@ import {
 import type { Store } from "../../core/store/store.ts";
 import { sweepDeleted } from "./deletion.ts";
 import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
-import { forgetMemories } from "./people.ts";
+import { forgetMemories, noteErasure } from "./people.ts";
 import { claimFromRow } from "./rows.ts";
 import { forgetUsage } from "./usage.ts";
 
@@ -32,9 +33,10 @@ export function claimMethods(
   return {
     findClaim: (claim) => findClaim(driver, claim),
 
-    async forgetEndUser(owner, endUser) {
+    async forgetEndUser(owner, endUser, at) {
       const sql = "DELETE FROM claims WHERE owner = $1 AND end_user = $2";
       await driver.batch([
+        ...noteErasure({ owner, endUser, at }, exclusive),
         { sql, params: [owner, endUser] },
         forgetMemories(owner, endUser),
         ...forgetUsage(owner, endUser),
@@ -47,6 +49,7 @@ export function claimMethods(
         if (!result.committed || (result.rows[0]?.length ?? 0) < claimsInAPortion) break;
       }
       await driver.batch([{ sql: "DELETE FROM client_tokens WHERE expires_at <= $1", params: [at] }]);
+      await driver.batch([{ sql: "DELETE FROM erasures WHERE at <= $1", params: [at - dayMs] }]);
       await sweepDeleted(driver);
     },
   };

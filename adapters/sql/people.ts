@@ -4,6 +4,7 @@
  * @module
  */
 
+import { sha256 } from "../../core/base/ids.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 
@@ -39,6 +40,31 @@ export function peopleMethods(driver: SqlDriver): Pick<Store, "listMemories" | "
 
 const putMemory = `INSERT INTO memories (owner, end_user, twin_id, content, updated_at) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (owner, end_user, twin_id) DO UPDATE SET content = excluded.content, updated_at = excluded.updated_at`;
+
+/**
+ * Notes that a person is erased. Comes first in its transaction: what asks whether the person was erased waits for that, and
+ * the other way round.
+ */
+export function noteErasure(
+  { owner, endUser, at }: { readonly owner: string; readonly endUser: string; readonly at: number },
+  exclusive: boolean,
+): SqlStatement[] {
+  const person = personOf(owner, endUser);
+  const sql = `INSERT INTO erasures (person, at) VALUES ($1, $2)
+    ON CONFLICT (person) DO UPDATE SET at = excluded.at`;
+  return [...takeTurns(person, exclusive), { sql, params: [person, at] }];
+}
+
+/** Lets transactions that are about one person run one after the other. In an exclusive database, all do. */
+export function takeTurns(person: string, exclusive: boolean): SqlStatement[] {
+  const sql = "SELECT 1 AS taken FROM pg_advisory_xact_lock(hashtextextended($1, 0))";
+  return exclusive ? [] : [{ sql, params: [person] }];
+}
+
+/** What a person is called where the name must not be. */
+export function personOf(owner: string, endUser: string): string {
+  return sha256(JSON.stringify([owner, endUser]));
+}
 
 /** Deletes what twins know of a person. */
 export function forgetMemories(owner: string, endUser: string): SqlStatement {

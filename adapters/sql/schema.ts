@@ -4,6 +4,7 @@
  * @module
  */
 
+import { erasures } from "./steps/erasures.ts";
 import { firstTables } from "./steps/first-tables.ts";
 import { oldestVersion } from "./steps/oldest-version.ts";
 import type { SqlDialect, Step } from "./steps/step.ts";
@@ -21,7 +22,7 @@ export const postgresDialect: SqlDialect = { name: "postgres", text: 'TEXT COLLA
 const firstVersion = 100;
 
 /** Each leads to the version after the one before it. One that has landed never changes: new ones come at the end. */
-export const steps: readonly Step[] = [firstTables, oldestVersion];
+export const steps: readonly Step[] = [firstTables, oldestVersion, erasures];
 
 /** The version of an up-to-date database. An empty one has version 0. */
 export const schemaVersion: number = lastOf(steps);
@@ -48,6 +49,7 @@ export const tables: readonly Table[] = [
   { name: "client_tokens", key: ["hash"] },
   { name: "memories", key: ["owner", "end_user", "twin_id"] },
   { name: "usage_sums", key: ["owner", "kind", "name", "day"] },
+  { name: "erasures", key: ["person"] },
 ];
 
 /** What a database says of itself. */

@@ -60,7 +60,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
     ...takeOverMethods(driver),
     ...claimMethods(driver, exclusive),
     ...clientTokenMethods(driver),
-    ...usageMethods(driver),
+    ...usageMethods(driver, exclusive),
     ...reviewMethods(driver),
     ...peopleMethods(driver),
     async ping() {

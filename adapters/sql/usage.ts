@@ -13,6 +13,7 @@ import {
 } from "../../core/store/records.ts";
 import type { Store, UsageGroup } from "../../core/store/store.ts";
 import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
+import { personOf, takeTurns } from "./people.ts";
 
 /** Each reply counts in three sums: the owner's, those with its twin, and those of its end user, each by day. */
 const kinds: readonly UsageGroup[] = ["day", "endUser", "twin"];
@@ -84,11 +85,23 @@ export function forgetUsage(owner: string, endUser: string): SqlStatement[] {
   ];
 }
 
+/** How much the clocks of processes may differ, in milliseconds. */
+const marginMs = 1000;
+
 /** The store's methods about usage. */
-export function usageMethods(driver: SqlDriver): Pick<Store, "countReply" | "listUsage"> {
+export function usageMethods(driver: SqlDriver, exclusive: boolean): Pick<Store, "countReply" | "listUsage"> {
   return {
-    async countReply(reply) {
-      await driver.batch([addEach(reply, "WHERE true", [])]);
+    async countReply({ beganAt, ...reply }) {
+      const { owner, endUser } = reply;
+      const nobodys = addEach({ ...reply, endUser: null }, "WHERE true", []);
+      if (endUser === null) return void (await driver.batch([nobodys]));
+      const person = personOf(owner, endUser);
+      const isNamed = "WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE person = $8 AND at > $9)";
+      const counted = await driver.batch([
+        ...takeTurns(person, exclusive),
+        { ...addEach(reply, isNamed, [person, beganAt - marginMs]), expect: kinds.length },
+      ]);
+      if (!counted.committed) await driver.batch([nobodys]);
     },
 
     async listUsage(owner, { from, to, groupBy, offset, limit }) {

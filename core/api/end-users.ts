@@ -67,7 +67,7 @@ export const endUserRoutes = [
       keys.forgetClientTokens(owner, endUser);
       await replies.erase(owner, endUser); // before the sums: they are counted under the name once more
       const erased = await eraseConversations(context, { owner, endUser });
-      await store.forgetEndUser(owner, endUser);
+      await store.forgetEndUser(owner, endUser, clock.now());
       await forgetBuckets(context, owner, endUser).catch((error: unknown) => {
         throw unavailable(error); // to be repeated: nothing may be left
       });

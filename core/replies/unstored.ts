@@ -119,7 +119,7 @@ async function count(
 ): Promise<void> {
   const who = { owner, endUser: endUser ?? null, twinId: twin.id };
   try {
-    await store.countReply({ ...who, completedAt: completedAt ?? createdAt, usage });
+    await store.countReply({ ...who, beganAt: createdAt, completedAt: completedAt ?? createdAt, usage });
   } catch (error) {
     report.log("error", "a reply could not be counted", { usage, error });
   }

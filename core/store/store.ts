@@ -324,8 +324,11 @@ export interface Store {
    * it was not in progress, or no longer, or if its lease is not as `end` asks for.
    */
   endReply(end: EndReply): Promise<boolean>;
-  /** Counts a reply that has ended, and that is not stored itself. */
-  countReply(reply: CountedReply): Promise<void>;
+  /**
+   * Counts a reply that has ended, and that is not stored itself. If several processes use the store,
+   * it counts under no end user if its own was erased after it began (`beganAt`), or less than a second before.
+   */
+  countReply(reply: CountedReply & { readonly beganAt: number }): Promise<void>;
   /**
    * What an owner's replies took, by group in ascending order. Each is counted as it ends, by end user, twin and day,
    * and stays counted when its conversation is deleted.
@@ -362,9 +365,9 @@ export interface Store {
   findClaim(claim: IdempotencyClaim): Promise<MadeClaim | undefined>;
   /**
    * Deletes the last data of an end user, whose conversations and client tokens are deleted before: its claims, what twins
-   * know of it, and its name in the sums of usage, which then count under no end user.
+   * know of it, and its name in the sums of usage, which then count under no end user. `at`: now.
    */
-  forgetEndUser(owner: string, endUser: string): Promise<void>;
+  forgetEndUser(owner: string, endUser: string, at: number): Promise<void>;
   /**
    * Deletes claims and client tokens that expired at or before `at`. If there are many, it may do so in several
    * transactions and leave some for the next call, so that nothing else has to wait for long.

@@ -114,13 +114,14 @@ export async function callEverything(given: Store): Promise<void> {
     owner,
     endUser: "ann",
     twinId,
+    beganAt: start,
     completedAt: start,
     usage: null,
   });
   for (const groupBy of ["day", "twin", "endUser"] as const) {
     await store.listUsage(owner, { ...slice, from: "2030-01-01", to: "2030-01-02", groupBy });
   }
-  await store.forgetEndUser(owner, reach.endUser);
+  await store.forgetEndUser(owner, reach.endUser, start);
   await store.ping();
   await store.deleteConversation({ owner }, id, start);
   uncalled.delete("close");

@@ -77,7 +77,7 @@ export function endUsersContract(open: () => Store): void {
       await store.setMemory(ann, null);
       await store.setMemory(ann, null);
       assert.deepEqual((await list()).length, 1);
-      await store.forgetEndUser(owner, "ann");
+      await store.forgetEndUser(owner, "ann", start);
       assert.deepEqual(await list(), []);
       assert.equal((await store.listMemories(owner, "eve", all)).length, 1);
     });
@@ -212,7 +212,7 @@ export function endUsersContract(open: () => Store): void {
       await store.deleteConversation({ owner, endUser: "ann" }, id, start);
       for (const each of ofSends) assert.equal(await store.findClaim(each), undefined);
       assert.ok(await store.findClaim(ofAnn));
-      await store.forgetEndUser(owner, "ann");
+      await store.forgetEndUser(owner, "ann", start);
       assert.equal(await store.findClaim(ofAnn), undefined);
       assert.ok(await store.findClaim(ofBob));
     });
@@ -256,7 +256,7 @@ export function endUsersContract(open: () => Store): void {
         ["ann", 2, 10, 1, 8],
       ]);
       await store.deleteConversation({ owner }, mine.id, start);
-      await store.forgetEndUser(owner, "ann");
+      await store.forgetEndUser(owner, "ann", start);
       assert.deepEqual(await list("endUser"), [1, [null, 4, 35, 3, 8]]);
       assert.deepEqual(await list("twin"), [2, ["ada", 3, 30, 2, 8], ["bob", 1, 5, 1, 0]]);
       assert.equal(
@@ -284,7 +284,7 @@ export function endUsersContract(open: () => Store): void {
       const usage = { inputTokens: 10, outputTokens: 1, totalTokens: 11, cachedInputTokens: 4 };
       const { id } = await newConversation(store, owner, { endUser: "ann" });
       await converse(store, owner, id, { at: completedAt, usage });
-      const counted = { owner, endUser: "ann", twinId: "ada", completedAt, usage };
+      const counted = { owner, endUser: "ann", twinId: "ada", beganAt: completedAt, completedAt, usage };
       await store.countReply(counted);
       await store.countReply({ ...counted, usage: null });
       await store.countReply({ ...counted, endUser: null });
@@ -295,7 +295,7 @@ export function endUsersContract(open: () => Store): void {
         { group: null, replies: 1, inputTokens: 10, outputTokens: 1, cachedInputTokens: 4 },
         { group: "ann", replies: 3, inputTokens: 20, outputTokens: 2, cachedInputTokens: 8 },
       ]);
-      await store.forgetEndUser(owner, "ann");
+      await store.forgetEndUser(owner, "ann", start);
       const whole = { group: null, replies: 4, inputTokens: 30, outputTokens: 3, cachedInputTokens: 12 };
       assert.deepEqual((await store.listUsage(owner, { ...days, groupBy: "endUser" })).items, [whole]);
     });

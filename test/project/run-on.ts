@@ -59,6 +59,7 @@ const leavePostgresOut = (reason: string) => ({
   "postgres/clock.test.ts": reason,
   "postgres/connections.test.ts": reason,
   "postgres/contracts.test.ts": reason,
+  "postgres/erasure.test.ts": reason,
   "postgres/limits.test.ts": reason,
   "postgres/pooler.test.ts": reason,
   "postgres/start.test.ts": reason,

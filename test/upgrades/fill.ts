@@ -117,6 +117,10 @@ export async function fill(url: string): Promise<KeptContents> {
   const missed = await ask(hers.id, "Do you sell zeppelins?");
   await change("PUT", `/conversations/${hers.id}/messages/${missed.id}/feedback`, { rating: "down" });
 
+  // One who was erased.
+  await change("PUT", "/end-users/gone/memory/echo", { content: "Forget me." });
+  await change("DELETE", "/end-users/gone");
+
   // Claims: sent again, they are answered as before.
   const claim = (key: string) => ({ headers: { "Idempotency-Key": key } });
   const again: KeptRequest[] = [
