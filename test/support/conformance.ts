@@ -176,7 +176,7 @@ function assertBody(
 
 /** Header fields of all answers, and those that a server adds by itself. */
 const general =
-  /^(access-control-.*|cache-control|connection|content-(length|type)|date|incremental|keep-alive|transfer-encoding|vary|x-accel-buffering|x-content-type-options)$/;
+  /^(access-control-.*|cache-control|connection|content-(encoding|length|type)|date|incremental|keep-alive|transfer-encoding|vary|x-accel-buffering|x-content-type-options)$/;
 
 /** Fails if an answer has a header field that is not documented for its status. */
 function assertAnnounced({ headers, status }: Response, { operationId, responses }: Operation): void {
