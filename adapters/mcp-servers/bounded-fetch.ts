@@ -34,7 +34,18 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
   return async (url, init = {}) => {
     const { cursor, ...asked } = askedIn(init);
     if (asked.method === "tools/list" && cursor === undefined) listed = 0;
-    const response = await globalThis.fetch(url, init);
+    const { signal, finished } = followedSignal(init.signal);
+    let isOpen = false;
+    try {
+      const response = await globalThis.fetch(url, { ...init, signal });
+      isOpen = response.ok && isEventStream(response);
+      return await bounded(response, asked, finished);
+    } finally {
+      if (!isOpen) finished();
+    }
+  };
+
+  async function bounded(response: Response, asked: Asked, finished: () => void): Promise<Response> {
     if (!response.ok) return refusal(asked, response);
     const isList = asked.method === "tools/list";
     const limit = isList ? longest.list - listed : longest[asked.method === "tools/call" ? "call" : "other"];
@@ -42,18 +53,29 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
       if (isList) listed += bytes;
     };
     const rewrite = (text: string) => (isList ? withoutOddTools(text, leftOut) : text);
-    const mediaType = response.headers.get("content-type")?.toLowerCase() ?? "";
-    if (mediaType.startsWith("text/event-stream")) {
-      return new Response(
-        response.body && boundedEvents(response.body, { asked, limit, count, rewrite }),
-        response,
-      );
+    if (isEventStream(response)) {
+      const events =
+        response.body && boundedEvents(response.body, { asked, limit, count, rewrite, finished });
+      return new Response(events, response);
     }
     const text = await readText(response, limit);
     if (text === undefined) return errorResponse(asked, tooLong(limit));
     count(text.length);
     return text === "" ? new Response(null, response) : new Response(rewrite(text), response);
-  };
+  }
+}
+
+/** Follows a connection's signal for one request. `fetch` would leave a listener at it for each, until a garbage collection. */
+function followedSignal(signal: AbortSignal | null | undefined) {
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal?.reason);
+  if (signal?.aborted) abort();
+  else signal?.addEventListener("abort", abort, { once: true });
+  return { signal: controller.signal, finished: () => signal?.removeEventListener("abort", abort) };
+}
+
+function isEventStream({ headers }: Response): boolean {
+  return headers.get("content-type")?.toLowerCase().startsWith("text/event-stream") ?? false;
 }
 
 function askedIn({ method, body, headers }: RequestInit): Asked & { readonly cursor: unknown } {
@@ -105,6 +127,8 @@ interface EventOptions {
   readonly limit: number;
   count(bytes: number): void;
   rewrite(text: string): string;
+  /** Called when no more is read. */
+  finished(): void;
 }
 
 /**
@@ -113,7 +137,7 @@ interface EventOptions {
  */
 function boundedEvents(
   body: ReadableStream<Uint8Array>,
-  { asked, limit, count, rewrite }: EventOptions,
+  { asked, limit, count, rewrite, finished }: EventOptions,
 ): ReadableStream<Uint8Array> {
   const [decoder, encoder, reader] = [new TextDecoder(), new TextEncoder(), body.getReader()];
   let [isTooLong, endsWithReturn, hasIds, isAnswered] = [false, false, false, asked.id === undefined];
@@ -147,11 +171,13 @@ function boundedEvents(
     parser.feed(rest.replaceAll(/\r\n?/g, "\n"));
     isTooLong ||= bytesOfEvent > limit;
     if (!isTooLong) return;
+    finished();
     if (!isAnswered) out += written({ data: errorMessage(asked, tooLong(limit)) });
     void reader.cancel().catch(() => undefined); // the connection is closed, whatever its server does
   }
 
   function ended(controller: ReadableStreamDefaultController<Uint8Array>, error?: unknown): void {
+    finished();
     const isBroken = !isAnswered && !isTooLong && !hasIds;
     const message = "the server has not answered.";
     if (isBroken)
@@ -175,7 +201,10 @@ function boundedEvents(
         ended(controller, error);
       }
     },
-    cancel: (reason) => reader.cancel(reason),
+    cancel(reason) {
+      finished();
+      return reader.cancel(reason);
+    },
   });
 }
 
