@@ -138,10 +138,11 @@ export class Producer implements FeedSource, DraftWatcher {
     for (let level: LogLevel = "warn"; ; level = "debug") {
       try {
         reserve(historyBytes);
+        this.memory.count(-historyBytes); // there is room for it
         const [endUser, seen] = await Promise.all([
           conversations.endUserOf(owner, question.conversationId),
           history ?? conversations.historyOf(owner, question),
-        ]).finally(() => this.memory.count(-historyBytes));
+        ]);
         const memory = known === undefined ? await readMemory(store, owner, endUser, twin.id) : known;
         historyBytes = history ? 0 : questionBytes("", seen); // one that a request had is counted
         reserve(historyBytes);

@@ -36,13 +36,15 @@ export async function* piecesOf(first: string, rest: Iterator<string>): AsyncGen
   }
 }
 
-/** The body of an answer in pieces: at most one is in memory. */
+/** The body of an answer in pieces: at most two are in memory, so that the last one is known as the last. */
 export class TextStream implements EventStream {
   readonly clock: Clock;
   readonly heartbeatMs: undefined;
   readonly memory: Held;
   readonly #options: TextStreamOptions;
-  #fetched: IteratorResult<string, unknown> | undefined;
+  readonly #ready: string[] = [];
+  #isWhole = false;
+  #isSent = false;
   #turnBegan = performance.now();
   #failed = false;
   #closed = false;
@@ -61,13 +63,12 @@ export class TextStream implements EventStream {
 
   next(): EventPiece | undefined {
     if (this.#failed) throw new Error("The source of the text failed.");
-    const fetched = this.#fetched;
-    if (!fetched) return undefined;
-    this.#fetched = undefined;
-    if (fetched.done) return { text: "", last: true };
-    this.memory.count(-2 * fetched.value.length);
-    void this.#fetch();
-    return { text: fetched.value, last: false };
+    if (this.#isSent || (!this.#isWhole && this.#ready.length < 2)) return undefined;
+    const text = this.#ready.shift() ?? "";
+    this.memory.count(-2 * text.length);
+    this.#isSent = this.#isWhole && this.#ready.length === 0;
+    if (!this.#isSent) void this.#fetch();
+    return { text, last: this.#isSent };
   }
 
   close(): void {
@@ -79,18 +80,25 @@ export class TextStream implements EventStream {
   async #fetch(): Promise<void> {
     const { pieces, failed, memory } = this.#options;
     try {
-      // Where the source has all at hand and the client takes all at once, nothing else would have its turn.
-      if (performance.now() - this.#turnBegan > turnMs) {
-        await new Promise((resolve) => setTimeout(resolve));
-        this.#turnBegan = performance.now();
+      while (!this.#isWhole && this.#ready.length < 2) {
+        // Where the source has all at hand and the client takes all at once, nothing else would have its turn.
+        if (performance.now() - this.#turnBegan > turnMs) {
+          await new Promise((resolve) => setTimeout(resolve));
+          this.#turnBegan = performance.now();
+        }
+        const { done, value } = await pieces.next();
+        if (this.#closed) return;
+        if (done) {
+          this.#isWhole = true;
+          break;
+        }
+        this.#ready.push(value);
+        memory.count(2 * value.length);
       }
-      this.#fetched = await pieces.next();
     } catch (error) {
       failed(error);
       this.#failed = true;
     }
-    if (this.#closed) return;
-    if (this.#fetched?.done === false) memory.count(2 * this.#fetched.value.length);
-    this.#wake(true);
+    if (!this.#closed) this.#wake(true);
   }
 }
