@@ -199,9 +199,7 @@ function toolEvents(request: KnownRequest): ReplyEvents {
     },
     // Each number must be greater than the one before, and less than the length of the next text.
     silence: () => progressed(length + ++silences / 1_000_000),
-    *ended(reply) {
-      yield last(replyResult(reply));
-    },
+    ended: (reply) => [() => last(replyResult(reply))],
     released: () => last({ ...textResult(shuttingDown().message), isError: true }),
   };
 }

@@ -57,16 +57,13 @@ export class ChatEvents implements ReplyEvents {
     return this.#chunk(`{"content":${json}}`, "null");
   }
 
-  *ended({ error, finishReason: reason, usage }: MessageRecord): Generator<string> {
-    if (error) {
-      yield errorEvent(error.message);
-      return;
-    }
+  ended({ error, finishReason: reason, usage }: MessageRecord): readonly (() => string)[] {
+    if (error) return [() => errorEvent(error.message)];
     const last = this.#chunk("{}", `"${finishReason(reason)}"`);
     const counts = this.#includesUsage
       ? `data: ${this.#head},"choices":[],"usage":${JSON.stringify(usageMembers(usage))}}\n\n`
       : "";
-    yield `${last}${counts}data: [DONE]\n\n`;
+    return [() => `${last}${counts}data: [DONE]\n\n`];
   }
 
   /** Chunks cannot be resumed, and a stream that just ended would look complete. */

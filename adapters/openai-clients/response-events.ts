@@ -72,7 +72,7 @@ export class ResponseEvents implements ReplyEvents {
     );
   }
 
-  *ended(reply: MessageRecord): Generator<string> {
+  ended(reply: MessageRecord): readonly (() => string)[] {
     const { content } = reply;
     const status = responseStatus(reply);
     const type = status === "in_progress" ? "incomplete" : types[status];
@@ -80,12 +80,14 @@ export class ResponseEvents implements ReplyEvents {
     const last = first + tailLength - 1;
     if (this.#after > last) this.#after = last - 1; // the reader has more than was saved
     const ofText = (name: string, value: string | object) => `${this.#place},"${name}":${encodeJson(value)}`;
-    yield this.#event(first, "response.output_text.done", `${ofText("text", content)},"logprobs":[]`);
-    yield this.#event(first + 1, "response.content_part.done", ofText("part", outputText(content)));
-    const item = `"output_index":0,"item":${encodeJson(outputItem(reply))}`;
-    yield this.#event(first + 2, "response.output_item.done", item);
-    const response = encodeJson(responseObject(this.#head, reply));
-    yield this.#event(last, `response.${type}`, `"response":${response}`);
+    const item = () => `"output_index":0,"item":${encodeJson(outputItem(reply))}`;
+    const response = () => `"response":${encodeJson(responseObject(this.#head, reply))}`;
+    return [
+      () => this.#event(first, "response.output_text.done", `${ofText("text", content)},"logprobs":[]`),
+      () => this.#event(first + 1, "response.content_part.done", ofText("part", outputText(content))),
+      () => this.#event(first + 2, "response.output_item.done", item()),
+      () => this.#event(last, `response.${type}`, response()),
+    ];
   }
 
   released(): string {

@@ -31,16 +31,17 @@ type FollowContext = Pick<ReplyContext, "clock" | "observe" | "heartbeatMs">;
 /** The maximum length of a delta, in code units: what a stalled client may cost. */
 const deltaLength = 16_384;
 
-/** Follows a reply as an event stream. If it has ended, and the rest is one delta at most: all of its events as text. */
+/** Up to this length, in code units, all events of a reply that has ended are one text: its last one has all of it, too. */
+const shortReply = 4096;
+
+/** Follows a reply as an event stream. If it has ended, and is short: all of its events as text. */
 export function followReply(
   feed: ReplyFeed,
   context: FollowContext,
   options: FollowOptions,
 ): EventStream | string {
   const follower = new ReplyFollower(feed, context, options);
-  const from = feed.cutsBack(options.from) ? (feed.continuedFrom ?? 0) : options.from;
-  const isWhole = feed.ended && feed.text.length - from <= deltaLength;
-  if (!isWhole) return follower;
+  if (!feed.ended || feed.text.length > shortReply) return follower;
   let text = "";
   for (let piece = follower.next(); piece; piece = piece.last ? undefined : follower.next())
     text += piece.text;
@@ -61,8 +62,8 @@ class ReplyFollower implements EventStream {
   #progressSent = 0;
   /** Whether the `accepted` event was sent, or is to be left out. */
   #acceptedSent: boolean;
-  /** The last events, as far as they were not sent. */
-  #last: Generator<string> | undefined;
+  /** How many of the last events were sent. */
+  #lastSent = 0;
   #ended = false;
   /** Undefined: nobody reads yet, or any more. */
   #wake: ((urgent: boolean) => void) | undefined;
@@ -132,8 +133,7 @@ class ReplyFollower implements EventStream {
       // It was cancelled for a process that had sent more than it could save.
       const isLost = feed.ended.status === "cancelled" && this.#offset > feed.text.length;
       if (isLost) text += this.#continuation(feed.text.length);
-      this.#last ??= events.ended(feed.ended, this.#offset);
-      text += this.#nextOfLast(this.#last);
+      text += this.#nextOfLast(events.ended(feed.ended, this.#offset));
     }
     if (feed.released && !feed.ended) {
       this.#ended = true;
@@ -143,17 +143,11 @@ class ReplyFollower implements EventStream {
   }
 
   /** Each of the last events may have all of the text: those of a long one are made one by one. */
-  #nextOfLast(last: Generator<string>): string {
+  #nextOfLast(last: readonly (() => string)[]): string {
     let text = "";
-    while (text.length < deltaLength) {
-      const { done, value } = last.next();
-      if (done) {
-        this.#ended = true;
-        return text;
-      }
-      text += value;
-    }
-    this.#wake?.(true);
+    while (text.length < deltaLength && this.#lastSent < last.length) text += last[this.#lastSent++]?.();
+    this.#ended = this.#lastSent === last.length;
+    if (!this.#ended) this.#wake?.(true);
     return text;
   }
 

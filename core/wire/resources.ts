@@ -169,8 +169,8 @@ export interface ReplyEvents {
   continued(from: number, attempt: number): string | undefined;
   /** More text, as JSON. */
   delta(json: string, offset: number): string;
-  /** The last events, each made when it is asked for: it may have all of the text. */
-  ended(message: MessageRecord, offset: number): Generator<string>;
+  /** The last events, each to be made when it is sent: it may have all of the text. */
+  ended(message: MessageRecord, offset: number): readonly (() => string)[];
   /** What is told in silence, for clients that do not see comments. Absent: a comment is sent. */
   silence?(): string;
   /** What a stream ends with whose process stops, while the reply goes on elsewhere. Empty: clients resume it there. */
@@ -204,14 +204,13 @@ export class OwnEvents implements ReplyEvents {
     return encodeEvent(offset, `{"type":"delta","content":${json}}`);
   }
 
-  *ended(message: MessageRecord, offset: number): Generator<string> {
+  ended(message: MessageRecord, offset: number): readonly (() => string)[] {
     if (message.error === null) {
-      const complete = { type: "complete", message: messageResource(message) };
-      yield encodeEvent(message.content.length, encodeJson(complete));
-      return;
+      const complete = () => ({ type: "complete", message: messageResource(message) });
+      return [() => encodeEvent(message.content.length, encodeJson(complete()))];
     }
     const error = { ...message.error, details: { messageId: message.id }, requestId: this.#requestId };
-    yield encodeEvent(offset, encodeJson({ type: "error", error }));
+    return [() => encodeEvent(offset, encodeJson({ type: "error", error }))];
   }
 
   released(): string {
@@ -260,9 +259,7 @@ export class ConversationEvents {
       continued: (from, attempt) => progressed(encodeJson({ stage: "continued", from, attempt }), from),
       delta: (json, offset) =>
         this.#json(`${seq}.${offset}`, `{"type":"delta","messageId":"${messageId}","content":${json}}`),
-      *ended(message) {
-        yield ended(message);
-      },
+      ended: (message) => [() => ended(message)],
       released: () => {
         this.released = true;
         return "";

@@ -43,8 +43,8 @@ export function createAsk(world: World, apiKey: string): Ask {
     if (!process.alive()) return undefined;
     world.trace(`client ${method} ${path}`);
     let answer: Answer | undefined;
-    const answering = process.service.answer(request).then((given) => {
-      answer = given;
+    const answering = process.service.answer(request).then(async (given) => {
+      answer = given.headers["Content-Type"]?.startsWith("application/json") ? await wholeOf(given) : given;
     });
     const waits: Promise<unknown>[] = [answering, process.died];
     const { patience } = options;
@@ -57,6 +57,27 @@ export function createAsk(world: World, apiKey: string): Ask {
     }
     return answer;
   };
+}
+
+/** An answer whose long text came in pieces, with all of it. */
+async function wholeOf(answer: Answer): Promise<Answer> {
+  const { body } = answer;
+  if (body === null || typeof body === "string" || body instanceof Uint8Array) return answer;
+  let text = "";
+  let wake = () => {};
+  body.wake(() => wake());
+  for (;;) {
+    const woken = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const piece = body.next();
+    text += piece?.text ?? "";
+    if (piece?.last) break;
+    if (!piece) await woken;
+  }
+  body.close();
+  body.memory.release();
+  return { ...answer, body: text };
 }
 
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
