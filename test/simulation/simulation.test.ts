@@ -9,7 +9,7 @@ import { simulate } from "./mod.ts";
 
 const only = process.env.SIMULATION_SEED;
 const first = Number(process.env.SIMULATION_FROM ?? 1);
-const last = Number(process.env.SIMULATION_SEEDS ?? 100);
+const last = Number(process.env.SIMULATION_SEEDS ?? 140);
 const seeds = last - first + 1;
 
 function tell(seed: number, failure: unknown): string {
