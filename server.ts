@@ -10,6 +10,7 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { isMainThread } from "node:worker_threads";
 import { createMcpApi } from "./adapters/mcp-clients/mod.ts";
 import { createOpenAIApi } from "./adapters/openai-clients/mod.ts";
 import type { RunningServer } from "./adapters/servers/node/mod.ts";
@@ -392,4 +393,4 @@ function fail(error: unknown): never {
   process.exit(1);
 }
 
-main().catch(fail);
+if (isMainThread) main().catch(fail); // threads begin with the file that the server is bundled into

@@ -8,9 +8,9 @@ import type { Stats } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import type { TwinDocument } from "../../core/twins/twins.ts";
+import { DocumentError, type DocumentText, extractText, readable } from "../documents/mod.ts";
 import { codeOf } from "../system.ts";
-import { decode, TwinFileError } from "./file.ts";
-import { FormatError, type ReadFormat, readable, readFormat } from "./formats.ts";
+import { TwinFileError } from "./file.ts";
 
 /** A file and its status. */
 export interface FoundFile {
@@ -64,6 +64,8 @@ export interface ReadDocuments {
  * Reads a twin's documents.
  *
  * @throws {TwinFileError} if there are too many, they are too large, or one cannot be read or is not UTF-8.
+=======
+ * @throws {TwinFileError} if there are too many, they are too large, or one cannot be read.
  */
 export async function readDocuments(
   folder: string,
@@ -95,11 +97,11 @@ function unreadable(name: string, error: unknown): never {
   throw new TwinFileError(name, `cannot be read (${code ?? "unknown reason"}).`, { cause: error });
 }
 
-async function readText(name: string, bytes: Uint8Array): Promise<ReadFormat> {
+async function readText(name: string, bytes: Uint8Array): Promise<DocumentText> {
   try {
-    return (await readFormat(name, bytes, () => decode(name, bytes))) ?? { text: decode(name, bytes) };
+    return await extractText(name, bytes);
   } catch (error) {
-    throw error instanceof FormatError ? new TwinFileError(name, error.message, { cause: error }) : error;
+    throw error instanceof DocumentError ? new TwinFileError(name, error.message, { cause: error }) : error;
   }
 }
 

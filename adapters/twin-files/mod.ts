@@ -85,7 +85,7 @@ const backgroundClock: Clock = {
 /**
  * Opens a folder of twin files. Every regular file with a name that ends in `.md` is a twin. So is every subfolder with a
  * `twin.md`: all other documents in it are further knowledge (`.md`, `.markdown`, `.mdx`, `.txt`, `.html`, `.htm`; `.pdf` with the package
- * `unpdf`, `.docx` with `mammoth`), up to 2,000 of up to 20 MiB together. A link may
+ * `@embedpdf/pdfium`, `.docx`), up to 2,000 of up to 20 MiB together. A link may
  * lead to another file below the folder, and nowhere else. Names that begin with a dot are ignored.
  *
  * Later changes take effect immediately and all together: a new file adds a twin, a deleted one removes it. For a file

@@ -130,11 +130,16 @@ function titleOf(item: string): string {
   return plainText(marked ?? named ?? "").slice(0, longestTitle);
 }
 
-/** A row is about what its first cell says. */
+/** A row is about what its first cell says, and the second one where several rows have the same first one. */
 function tableBlock({ raw, rows }: Tokens.Table, resolve: (text: string) => string): Block {
   const text = resolve(raw.trim());
   const [names = "", line = "", ...lines] = text.split("\n");
-  const parts = rows.map(([cell], at) => ({ title: plainText(cell?.text ?? ""), text: lines[at] ?? "" }));
+  const firsts = rows.map(([cell]) => cell?.text ?? "");
+  const parts = rows.map((cells, at) => {
+    const isShared = firsts.indexOf(firsts[at] ?? "") !== firsts.lastIndexOf(firsts[at] ?? "");
+    const about = cells.slice(0, isShared ? 2 : 1).map((cell) => plainText(cell.text));
+    return { title: about.join(" "), text: lines[at] ?? "" };
+  });
   return { kind: "parts", text, head: `${names}\n${line}`, parts };
 }
 

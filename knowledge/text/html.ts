@@ -5,31 +5,47 @@
  */
 
 import { Parser } from "htmlparser2";
+import { type Cell, writeTable } from "./tables.ts";
 
 /** What is written before and after the text of elements. */
 const written: readonly (readonly [names: string, before: string, after: string])[] = [
   ["b strong", "**", "**"],
   ["em i", "*", "*"],
-  ["del s", "~~", "~~"],
+  ["del s strike", "~~", "~~"],
   ["code", "`", "`"],
+  ["q", "“", "”"],
   ["pre", "\n\n```\n", "\n```\n\n"],
   ["dt summary", "\n\n**", "**\n\n"],
   ["details", "\n\n", "\n\n---\n\n"],
-  ["address article aside blockquote body center dd div dl fieldset figcaption figure", "\n\n", "\n\n"],
-  ["footer form header hr html main nav ol p section ul", "\n\n", "\n\n"],
+  [
+    "address article aside blockquote body caption center dd div dl fieldset figcaption figure",
+    "\n\n",
+    "\n\n",
+  ],
+  ["footer form header hr html legend main nav ol p section ul", "\n\n", "\n\n"],
   ...[1, 2, 3, 4, 5, 6].map((level) => [`h${level}`, `\n\n${"#".repeat(level)} `, "\n\n"] as const),
 ];
 const marks = new Map(
   written.flatMap(([names, before, after]) => names.split(" ").map((name) => [name, { before, after }])),
 );
-const unseen = new Set(["script", "style", "template", "head", "title", "noscript", "nav", "svg", "iframe"]);
-/** The deepest nesting of elements: browsers write no deeper pages, and the parser needs quadratic time for it. */
+const inline = new Set("b strong em i del s strike code".split(" "));
+/** Elements that no one reads: programs, notes for other programs, choices and menus, and what repeats other text. */
+const unseen = new Set(
+  "script style template head title noscript nav svg iframe object select datalist textarea rp rt annotation annotation-xml".split(
+    " ",
+  ),
+);
+/** Stands for "<" until what follows is there: what looks like a tag then is none. */
+const lessThan = "\ufdd0";
+const tagLike = /\ufdd0(?=[a-z/!])/giu;
+/** Deeper nesting is refused: browsers write no deeper pages, and the parser needs quadratic time for it. */
 const deepest = 200;
 /** Lists that are deeper are written like this one: Markdown takes long to read them, and no one means them. */
 const deepestList = 20;
 
 /**
- * The Markdown of a page of HTML, with its title as the first heading if it has no other one.
+ * The Markdown of a page of HTML, with its title as the first heading if it has no other one. What the page hides, by an
+ * attribute or a style of the element, is left out.
  *
  * @example
  * ```ts
@@ -53,6 +69,29 @@ function toMarkdown(html: string): string {
   return writer.end();
 }
 
+type Attributes = Readonly<Record<string, string>>;
+
+interface List {
+  /** The number of the next item. Undefined: its items have none. */
+  next: number | undefined;
+  readonly step: number;
+  /** How numbers are written: `1`, `a`, `A`, `i` or `I`. */
+  readonly type: string;
+  /** What stands before its items. */
+  readonly indent: string;
+}
+
+interface Table {
+  readonly rows: { readonly cells: Cell[]; inHead: boolean }[];
+  /** What is written in its cells: what was before it, to go on with behind it. */
+  readonly out: string[];
+  /** Whether its cells have headings or other tables: it arranges the page. */
+  isLayout: boolean;
+  inHead: boolean;
+  /** The cell that is open, with its text still to come. */
+  cell: Omit<Cell, "text"> | undefined;
+}
+
 /** Writes Markdown for HTML, with Markdown between its tags. Of tags without a meaning there, the text stays. */
 export class MarkdownWriter {
   /** Whether elements are nested more than 200 deep. What follows in HTML is left out. */
@@ -62,14 +101,17 @@ export class MarkdownWriter {
     ontext: (text) => this.#writeText(text),
     onclosetag: (name) => this.#close(name),
   });
-  readonly #out: string[] = [];
-  #depth = 0;
+  #out: string[] = [];
+  /** For each element that is open, whether it hides what is in it. */
+  readonly #hides: boolean[] = [];
   #hidden = 0;
   #verbatim = 0;
-  #lists = 0;
-  #rows: string[][] = [];
-  #cell: string | undefined;
-  readonly #links: string[] = [];
+  #heading = 0;
+  #raised = 0;
+  readonly #lists: List[] = [];
+  readonly #tables: Table[] = [];
+  /** Where links and marks begin, to be taken back if there is nothing in them, or too much. */
+  readonly #begun: { readonly name: string; readonly at: number; readonly href: string | undefined }[] = [];
 
   writeHtml(html: string): void {
     this.#parser.write(html);
@@ -77,59 +119,203 @@ export class MarkdownWriter {
 
   write(markdown: string): void {
     if (this.#hidden > 0 || markdown === "") return;
-    if (this.#cell === undefined) this.#out.push(markdown);
-    else this.#cell += markdown.replace(/\s+/gu, " ");
+    this.#out.push(this.#heading > 0 && /\n/u.test(markdown) ? " " : markdown);
   }
 
   end(): string {
     this.#parser.end();
-    this.#closeTable(); // a table that is not closed
-    return this.#out.join("");
+    while (this.#tables.length > 0) this.#closeTable(); // a table that is not closed
+    return this.#out.join("").replace(tagLike, "\\<").replaceAll(lessThan, "<");
   }
 
-  #open(name: string, { href, src = "", alt }: Readonly<Record<string, string>>): void {
-    this.isTooDeep = ++this.#depth > deepest;
+  #open(name: string, attributes: Attributes): void {
+    const hides = unseen.has(name) || isHidden(name, attributes) || this.#repeatsNumber(name, attributes);
+    this.#hides.push(hides);
+    this.isTooDeep = this.#hides.length > deepest;
     if (this.isTooDeep) this.#parser.pause();
-    if (unseen.has(name)) this.#hidden++;
-    if (name === "li") this.write(`\n${"  ".repeat(Math.min(Math.max(0, this.#lists - 1), deepestList))}- `);
-    if (name === "br") this.write(this.#cell === undefined ? "  \n" : " ");
-    if (name === "tr") this.#rows.push([]);
-    if (name === "td" || name === "th") this.#cell = "";
-    if (name === "img" && alt) this.write(`![${alt}](${src})`);
-    if (name === "a") this.#links.push(href ? `](${href})` : "");
-    if (name === "a" && href) this.write("[");
-    if (name === "ul" || name === "ol") this.#lists++;
-    if (this.#verbatim === 0) this.write(marks.get(name)?.before ?? "");
+    if (hides) this.#hidden++;
+    if (this.#hidden > 0) return;
+    if (/^h[1-6]$/u.test(name)) for (const table of this.#tables) table.isLayout = true;
+    if (name === "table") this.#openTable();
+    if (name === "thead") this.#inTable(({ table }) => (table.inHead = true));
+    if (name === "tr") this.#inTable(({ table }) => table.rows.push({ cells: [], inHead: table.inHead }));
+    if (name === "td" || name === "th") this.#openCell(name, attributes);
+    if (name === "ul" || name === "ol" || name === "menu") this.#openList(name, attributes);
+    if (name === "li") this.#openItem(attributes);
+    if (name === "br") this.write(this.#heading > 0 ? " " : "  \n");
+    if (name === "img") this.write(attributes.alt ?? "");
+    if (name === "sup") this.#raised++;
+    if (name === "a" || inline.has(name))
+      this.#begun.push({ name, at: this.#out.length, href: attributes.href });
+    if (this.#verbatim === 0 && !inline.has(name)) this.#writeMark(name);
+    if (name === "p" && /mso-list:(?!\s*ignore)/iu.test(attributes.style ?? "")) this.write("- ");
+    if (/^h[1-6]$/u.test(name)) this.#heading++;
     if (name === "pre") this.#verbatim++;
   }
 
   #writeText(text: string): void {
-    const isAtStart = this.#cell === undefined && (this.#out.at(-1) ?? "\n").endsWith("\n");
-    const words = () => text.replace(isAtStart ? /^\s+/u : "", "").replace(/\s+/gu, " ");
-    this.write(this.#verbatim > 0 ? text : words());
+    this.write(this.#verbatim > 0 ? text : this.#wordsOf(text));
+  }
+
+  #wordsOf(text: string): string {
+    const isAtStart = /\n *$/u.test(this.#out.at(-1) ?? "\n");
+    const words = text
+      .replace(/[\u00ad\u200b]/gu, "")
+      .replace(isAtStart ? /^\s+/u : "", "")
+      .replace(/\s+/gu, " ")
+      .replaceAll("<", lessThan);
+    return this.#raised > 0 ? words.replace(/[\d+\-−n]/gu, (sign) => raised.get(sign) ?? sign) : words;
   }
 
   #close(name: string): void {
-    this.#depth--;
-    if (unseen.has(name)) this.#hidden--;
-    if (name === "a") this.write(this.#links.pop() ?? "");
+    const hides = this.#hides.pop();
+    if (hides) this.#hidden--;
+    if (hides || this.#hidden > 0) return;
+    if (/^h[1-6]$/u.test(name)) this.#heading--;
+    if (name === "a" || inline.has(name)) this.#closeInline(name);
     if (name === "td" || name === "th") this.#closeCell();
     if (name === "table") this.#closeTable();
-    if (name === "ul" || name === "ol") this.#lists--;
+    if (name === "ul" || name === "ol" || name === "menu") this.#lists.pop();
+    if (name === "thead") this.#inTable(({ table }) => (table.inHead = false));
+    if (name === "sup") this.#raised--;
     if (name === "pre") this.#verbatim--;
-    if (this.#verbatim === 0) this.write(marks.get(name)?.after ?? "");
+    if (this.#verbatim === 0 && !inline.has(name)) this.#writeMark(name, true);
+  }
+
+  /** What begins within an item goes on with it. */
+  #writeMark(name: string, isEnd = false): void {
+    const { before = "", after = "" } = marks.get(name) ?? {};
+    const mark = isEnd ? after : before;
+    const list = this.#lists.at(-1);
+    if (/^[uo]l$/u.test(name) && this.#lists.length > (isEnd ? 0 : 1)) return;
+    this.write(
+      list === undefined
+        ? mark
+        : mark.replaceAll("\n\n", `\n\n${list.indent}${list.next === undefined ? "  " : "   "}`),
+    );
+  }
+
+  /** Marks words as bold, and so on, or as a link, if they are words of one line. Spaces stay outside of marks. */
+  #closeInline(name: string): void {
+    const { name: opened, at, href } = this.#begun.pop() ?? {};
+    if (opened !== name || at === undefined || at > this.#out.length) return;
+    const inner = this.#out.splice(at).join("");
+    const [, before = "", words = "", after = ""] = /^(\s*)(.*?)(\s*)$/su.exec(inner) ?? [];
+    const isLink = name === "a" && /^(?:https?|mailto|tel):/iu.test(href ?? "");
+    const isMarkable =
+      words !== "" && !/\n\s*\n/u.test(inner) && (isLink || (name !== "a" && this.#verbatim === 0));
+    const { before: begin, after: end } = marks.get(name) ?? { before: "[", after: `](${href})` };
+    const spaceBefore = /\s$/u.test(this.#out.at(-1) ?? "\n") ? "" : before;
+    const isPermalink = name === "a" && /^[#¶§🔗]?$/u.test(words) && href?.startsWith("#");
+    const text = isPermalink ? "" : isMarkable ? `${spaceBefore}${begin}${words}${end}${after}` : inner;
+    if (text !== "") this.#out.push(text);
+  }
+
+  /** Numbers of notes, raised, that lead to the note: in the text they would be read as powers. */
+  #repeatsNumber(name: string, { href = "" }: Attributes): boolean {
+    return name === "a" && this.#raised > 0 && href.startsWith("#");
+  }
+
+  #openList(name: string, { start = "", type = "1", reversed }: Attributes): void {
+    const outer = this.#lists.at(-1);
+    const isDeep = this.#lists.length > deepestList;
+    const indent =
+      outer === undefined || isDeep
+        ? (outer?.indent ?? "")
+        : `${outer.indent}${outer.next === undefined ? "  " : "   "}`;
+    const first = /^-?\d{1,9}$/u.test(start) ? Number(start) : 1;
+    const step = reversed === undefined ? 1 : -1;
+    this.#lists.push({ next: name === "ol" ? first : undefined, step, type, indent });
+  }
+
+  #openItem({ value = "" }: Attributes): void {
+    const list = this.#lists.at(-1);
+    if (list?.next !== undefined && /^-?\d{1,9}$/u.test(value)) list.next = Number(value);
+    const number = list?.next;
+    if (list && number !== undefined) list.next = number + list.step;
+    const label =
+      number === undefined
+        ? "-"
+        : list?.type === "1" && number >= 0
+          ? `${number}.`
+          : `- ${numberAs(number, list?.type ?? "1")}.`;
+    this.write(`\n${list?.indent ?? ""}${label} `);
+  }
+
+  #inTable(use: (open: { readonly table: Table }) => void): void {
+    const table = this.#tables.at(-1);
+    if (table) use({ table });
+  }
+
+  #openTable(): void {
+    for (const table of this.#tables) table.isLayout = true;
+    this.#tables.push({ rows: [], out: this.#out, isLayout: false, inHead: false, cell: undefined });
+  }
+
+  #openCell(name: string, { colspan = "1", rowspan = "1" }: Attributes): void {
+    this.#inTable(({ table }) => {
+      if (table.cell) this.#closeCell();
+      if (table.rows.length === 0) table.rows.push({ cells: [], inHead: table.inHead });
+      table.cell = {
+        isHead: name === "th",
+        columns: Number.parseInt(colspan, 10) || 1,
+        rows: Number.parseInt(rowspan, 10) || 1,
+      };
+      this.#out = [];
+    });
   }
 
   #closeCell(): void {
-    this.#rows.at(-1)?.push((this.#cell ?? "").replaceAll("|", "\\|").trim());
-    this.#cell = undefined;
+    this.#inTable(({ table }) => {
+      if (!table.cell) return;
+      table.rows.at(-1)?.cells.push({ ...table.cell, text: this.#out.join("").trim() });
+      table.cell = undefined;
+      this.#out = table.out;
+    });
   }
 
   #closeTable(): void {
-    const [head, ...rows] = this.#rows.splice(0).filter((row) => row.length > 0);
-    this.#cell = undefined;
-    if (!head) return;
-    const toLine = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-    this.write(["\n", toLine(head), toLine(head.map(() => "---")), ...rows.map(toLine), "\n"].join("\n"));
+    this.#closeCell();
+    const table = this.#tables.pop();
+    if (!table) return;
+    this.#out = table.out;
+    this.write(`\n\n${writeTable(table.rows, table.isLayout)}\n\n`);
   }
+}
+
+/** What pages hide until something is done is text; what stands in the page for its makers alone is not. */
+function isHidden(name: string, { hidden, style = "", type = "", open }: Attributes): boolean {
+  if (hidden !== undefined && hidden !== "until-found") return true;
+  if (name === "input") return type === "hidden";
+  if (name === "dialog" && open === undefined) return true;
+  return /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|mso-hide\s*:\s*all|mso-list\s*:\s*ignore)/iu.test(
+    style,
+  );
+}
+
+const raised = new Map(
+  [..."0123456789+-−n"].map((letter, at) => [letter, [..."⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻ⁿ"][at] ?? letter]),
+);
+
+/** A number of an item as a letter or a Roman number. */
+function numberAs(number: number, type: string): string {
+  if (!/^[aAiI]$/u.test(type) || number < 1 || number > 3_999) return String(number);
+  const text = type.toLowerCase() === "a" ? letters(number) : roman(number);
+  return type === type.toLowerCase() ? text : text.toUpperCase();
+}
+
+function letters(number: number): string {
+  const last = String.fromCharCode(97 + ((number - 1) % 26));
+  return number > 26 ? letters(Math.floor((number - 1) / 26)) + last : last;
+}
+
+function roman(number: number): string {
+  const places = [..."ivxlcdm"];
+  return [...String(number)]
+    .map((digit, at, { length }) => {
+      const [one, five, ten] = places.slice(2 * (length - at - 1));
+      const written = ["", "1", "11", "111", "15", "5", "51", "511", "5111", "10"][Number(digit)] ?? "";
+      return written.replace(/1|5|0/gu, (sign) => (sign === "1" ? one : sign === "5" ? five : ten) ?? "");
+    })
+    .join("");
 }

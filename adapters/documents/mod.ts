@@ -1,0 +1,136 @@
+/**
+ * The text of a document, as Markdown: Markdown and plain text, HTML, Word, and PDF with the optional package
+ * `@embedpdf/pdfium`.
+ *
+ * Documents come from others, and a small one may unpack to hundreds of megabytes. So they are read in a thread of its own,
+ * with limits of size, memory and time: it ends where one of them is passed, and the process goes on.
+ *
+ * @module
+ */
+
+import process from "node:process";
+import { clearTimeout, setTimeout } from "node:timers";
+import { isMainThread, Worker, workerData } from "node:worker_threads";
+import { DocumentError, type DocumentText, decodeText, type ReadAnswer, type ReadRequest } from "./text.ts";
+
+export { DocumentError, type DocumentText };
+
+/** Tells this thread from others. */
+const threadName = "twin-service documents";
+
+// The thread begins with this module, or with the file that it is bundled into, so that a server stays one file.
+if (!isMainThread && workerData === threadName) import("./worker.ts");
+
+/** Names of documents that are read. */
+export const readable = /\.(?:md|markdown|mdx|txt|html?|pdf|docx)$/iu;
+
+/** How long reading may take, in milliseconds: real documents take a hundredth of it. */
+const shortestMs = 4_000;
+const longestMs = 60_000;
+const msPerByte = shortestMs / 2 ** 20;
+/** The heap of the thread, in MiB. What PDFs take has a limit of its own. */
+const heapMiB = 256;
+/** How long the thread waits for another document, in milliseconds. */
+const idleMs = 2_000;
+
+const tooLarge = "takes too much memory or time to be read: it unpacks to more than a document may.";
+
+/**
+ * Reads a document whose name ends in one of {@link readable}: the ending decides what it is. Text and Markdown are UTF-8,
+ * or UTF-16 with its mark; HTML may name another charset.
+ *
+ * @throws {DocumentError} if it cannot be read, with the reason: among others more than 2,000 pages, 50 MB when it is
+ * unpacked, or too much time, which is 4 seconds for each MiB that it begins with.
+ */
+export async function extractText(path: string, bytes: Uint8Array): Promise<DocumentText> {
+  if (/\.(?:md|markdown|mdx|txt)$/iu.test(path)) return { text: decodeText(bytes) };
+  const turn = lastTurn.then(() => readApart({ path, bytes }));
+  lastTurn = turn.then(
+    () => {},
+    () => {},
+  );
+  const answer = await turn;
+  if ("fault" in answer) throw new DocumentError(answer.fault);
+  if ("error" in answer) throw answer.error;
+  return answer;
+}
+
+/** Documents are read one after another, so that many take no more memory than one. */
+let lastTurn: Promise<void> = Promise.resolve();
+/** The thread, while it waits for another document. */
+let waiting: Thread | undefined;
+
+interface Thread {
+  readonly worker: Worker;
+  /** Takes what it says. */
+  tell: (message: "begun" | ReadAnswer) => void;
+  /** Ends it when it has waited for long. */
+  idle?: NodeJS.Timeout;
+}
+
+async function readApart(request: ReadRequest): Promise<ReadAnswer> {
+  const thread = waiting ?? startThread();
+  waiting = undefined;
+  clearTimeout(thread.idle);
+  thread.worker.ref();
+  const allowedMs = Math.min(longestMs, shortestMs + msPerByte * request.bytes.length);
+  let timer: NodeJS.Timeout | undefined;
+  const answer = await new Promise<ReadAnswer>((resolve) => {
+    thread.tell = (message) => {
+      if (message !== "begun") return resolve(message);
+      // The time begins when the thread is there: a busy machine takes long to start one.
+      timer = setTimeout(() => resolve({ fault: tooLarge }), allowedMs);
+    };
+    thread.worker.postMessage(request);
+  });
+  clearTimeout(timer);
+  thread.tell = () => {};
+  if ("fault" in answer || "error" in answer) await thread.worker.terminate();
+  else keep(thread);
+  return answer;
+}
+
+/** Keeps the thread for a while, without keeping the process alive. */
+function keep(thread: Thread): void {
+  thread.worker.unref();
+  thread.idle = setTimeout(() => {
+    waiting = undefined;
+    thread.worker.terminate();
+  }, idleMs);
+  thread.idle.unref();
+  waiting = thread;
+}
+
+function startThread(): Thread {
+  const worker = new Worker(entry(), {
+    workerData: threadName,
+    execArgv: [], // not the process's: its loaders may be named from another folder
+    // What a library prints is not for the server's log.
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: heapMiB },
+  });
+  const thread: Thread = { worker, tell() {} };
+  worker.on("message", (message: "begun" | ReadAnswer) => thread.tell(message));
+  worker.on("error", (error) => {
+    const isOutOfMemory = "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+    thread.tell(isOutOfMemory ? { fault: tooLarge } : { error });
+  });
+  worker.on("exit", () => {
+    thread.tell({ fault: tooLarge });
+    if (waiting === thread) waiting = undefined;
+  });
+  return thread;
+}
+
+/** What the thread begins with. */
+function entry(): URL {
+  const own = import.meta.url;
+  const isRead =
+    !own.endsWith(".ts") || process.features.typescript || "Deno" in globalThis || "Bun" in globalThis;
+  if (isRead) return new URL(own);
+  // Where Node does not read TypeScript by itself, a thread needs a loader of its own.
+  const [loader, module] = [import.meta.resolve("tsx/esm/api"), own].map((url) => JSON.stringify(url));
+  const code = `import { register } from ${loader}; register(); await import(${module});`;
+  return new URL(`data:text/javascript,${encodeURIComponent(code)}`);
+}

@@ -1,0 +1,77 @@
+/** Documents of somebody hostile: small ones that unpack, or go on without end. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { extractText } from "../../adapters/documents/mod.ts";
+import { docx, draw, paragraph, pdf } from "./fixture.ts";
+
+const text = (path: string, bytes: Uint8Array | string) => extractText(path, Buffer.from(bytes));
+
+test("a Word document that unpacks to more than 50 MB is refused, in whichever part", async () => {
+  const long = "a ".repeat(26_000_000);
+  const fault = { name: "DocumentError", message: "unpacks to more than 50 MB." };
+  await assert.rejects(text("a.docx", docx(paragraph(long))), fault);
+  await assert.rejects(text("a.docx", docx(paragraph("a"), { styles: long })), fault);
+});
+
+test("elements that are nested deeper than 200 are refused, in Word and in HTML", async () => {
+  const deep = `${"<w:sdt><w:sdtContent>".repeat(20_000)}${"</w:sdtContent></w:sdt>".repeat(20_000)}`;
+  await assert.rejects(
+    text("a.docx", docx(deep)),
+    /^DocumentError: has elements that are nested too deep \(more than 200\)\.$/u,
+  );
+  await assert.rejects(text("a.html", "<div>".repeat(200_000)), /nested too deep/u);
+});
+
+test("entities that a Word document defines are not expanded", async () => {
+  const bomb =
+    docx("").length > 0
+      ? `<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;"><!ENTITY z SYSTEM "file:///etc/passwd">]>`
+      : "";
+  assert.equal((await text("a.docx", docx(`${bomb}${paragraph("x&amp;b;&z;")}`))).text, "x&b;&z;");
+});
+
+test("a PDF whose page unpacks to what PDFium may not take is refused", async () => {
+  const stream = Buffer.from(`BT /r 12 Tf ${"1 1 Td (a) Tj ".repeat(2_000_000)} ET`);
+  await assert.rejects(text("a.pdf", pdf([stream])), /takes too much memory/u);
+});
+
+test("a PDF of more than 2,000 pages is refused, also where they are one page", async () => {
+  const kids = `<< /Type /Pages /Kids [${"5 0 R ".repeat(2_001)}] /Count 2001 >>`;
+  await assert.rejects(
+    text("a.pdf", pdf([draw([[12, 50, 700, "a"]])], { kids })),
+    /has more than 2,000 pages/u,
+  );
+});
+
+test("pages that say that there are millions, or contain each other, are read as they are", async () => {
+  const page = draw([[12, 50, 700, "a"]]);
+  const many = pdf([page], { kids: "<< /Type /Pages /Kids [5 0 R] /Count 2000000000 >>" });
+  assert.equal((await text("a.pdf", many)).text, "a");
+  const circle = pdf([page], { kids: "<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 4 >>" });
+  await assert.rejects(text("a.pdf", circle), /has no text/u);
+});
+
+test("a document after one that was refused is read, and several at once are", async () => {
+  const good = docx(paragraph("Good."));
+  const read = await Promise.allSettled([
+    text("a.docx", "PK"),
+    text("b.docx", good),
+    text("c.pdf", "no"),
+    text("d.docx", good),
+  ]);
+  assert.deepEqual(
+    read.map((one) => (one.status === "fulfilled" ? one.value.text : String(one.reason))),
+    ["DocumentError: cannot be read as Word.", "Good.", "DocumentError: cannot be read as PDF.", "Good."],
+  );
+});
+
+test("a table of a million cells, and rows and columns that span more than there are, are read", async () => {
+  const { text: million } = await text("a.html", `<table>${"<tr><td>a<td>b".repeat(100_000)}</table>`);
+  assert.equal(million.split("\n").length, 100_001);
+  const { text: spans } = await text(
+    "a.html",
+    `<table><tr><th colspan=99999999>a<th>b<tr><td rowspan=99999999>c<td>d</table>`,
+  );
+  assert.match(spans, /^\| a \| a \|/u);
+});
