@@ -62,8 +62,9 @@ let waiting: Thread | undefined;
 
 interface Thread {
   readonly worker: Worker;
+  isReady: boolean;
   /** Takes what it says. */
-  tell: (message: "begun" | ReadAnswer) => void;
+  tell: (message: "ready" | ReadAnswer) => void;
   /** Ends it when it has waited for long. */
   idle?: NodeJS.Timeout;
 }
@@ -76,12 +77,14 @@ async function readApart(request: ReadRequest): Promise<ReadAnswer> {
   const allowedMs = Math.min(longestMs, shortestMs + msPerByte * request.bytes.length);
   let timer: NodeJS.Timeout | undefined;
   const answer = await new Promise<ReadAnswer>((resolve) => {
-    thread.tell = (message) => {
-      if (message !== "begun") return resolve(message);
-      // The time begins when the thread is there: a busy machine takes long to start one.
+    // The time begins when the thread is there: a busy machine takes long to start one.
+    const begin = () => {
+      thread.isReady = true;
       timer = setTimeout(() => resolve({ fault: tooLarge }), allowedMs);
+      thread.worker.postMessage(request);
     };
-    thread.worker.postMessage(request);
+    thread.tell = (message) => (message === "ready" ? begin() : resolve(message));
+    if (thread.isReady) begin();
   });
   clearTimeout(timer);
   thread.tell = () => {};
@@ -110,8 +113,8 @@ function startThread(): Thread {
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: heapMiB },
   });
-  const thread: Thread = { worker, tell() {} };
-  worker.on("message", (message: "begun" | ReadAnswer) => thread.tell(message));
+  const thread: Thread = { worker, isReady: false, tell() {} };
+  worker.on("message", (message: "ready" | ReadAnswer) => thread.tell(message));
   worker.on("error", (error) => {
     const isOutOfMemory = "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
     thread.tell(isOutOfMemory ? { fault: tooLarge } : { error });

@@ -1,5 +1,5 @@
 /**
- * The thread that reads documents. It gets a document, says that it has begun, and answers with its text or its fault.
+ * The thread that reads documents. It says when it is ready, and answers each document with its text or its fault.
  *
  * @module
  */
@@ -14,9 +14,10 @@ import { readWord } from "./word.ts";
 for (const method of ["log", "info", "warn", "error", "debug", "trace"] as const) console[method] = () => {};
 
 parentPort?.on("message", async (request: ReadRequest) => {
-  parentPort?.postMessage("begun");
   parentPort?.postMessage(await answer(request));
 });
+
+parentPort?.postMessage("ready");
 
 async function answer(request: ReadRequest): Promise<ReadAnswer> {
   try {
@@ -33,6 +34,6 @@ async function read({ path, bytes }: ReadRequest): Promise<DocumentText> {
     return { text: readHtml(html) };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new DocumentError("has elements that are nested too deep (more than 200).");
+    throw new DocumentError(error.message.replace(/^HTML /u, ""), { cause: error });
   }
 }

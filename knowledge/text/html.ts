@@ -40,6 +40,8 @@ const lessThan = "\ufdd0";
 const tagLike = /\ufdd0(?=[a-z/!])/giu;
 /** Deeper nesting is refused: browsers write no deeper pages, and the parser needs quadratic time for it. */
 const deepest = 200;
+/** A page with more cells in tables is refused: people read no such tables, and each cell takes its memory. */
+const mostCells = 200_000;
 /** Lists that are deeper are written like this one: Markdown takes long to read them, and no one means them. */
 const deepestList = 20;
 
@@ -54,7 +56,7 @@ const deepestList = 20;
  * console.log(readHtml("<h1>Hours</h1><p>From <b>nine</b>.")); // # Hours … From **nine**.
  * ```
  *
- * @throws {RangeError} if its elements are nested more than 200 deep.
+ * @throws {RangeError} if its elements are nested more than 200 deep, or its tables have more than 200,000 cells.
  */
 export function readHtml(html: string): string {
   const markdown = toMarkdown(html).trim();
@@ -65,7 +67,7 @@ export function readHtml(html: string): string {
 function toMarkdown(html: string): string {
   const writer = new MarkdownWriter();
   writer.writeHtml(html);
-  if (writer.isTooDeep) throw new RangeError(`HTML is nested more than ${deepest} deep.`);
+  if (writer.fault !== undefined) throw new RangeError(`HTML ${writer.fault}.`);
   return writer.end();
 }
 
@@ -94,8 +96,9 @@ interface Table {
 
 /** Writes Markdown for HTML, with Markdown between its tags. Of tags without a meaning there, the text stays. */
 export class MarkdownWriter {
-  /** Whether elements are nested more than 200 deep. What follows in HTML is left out. */
-  isTooDeep = false;
+  /** Why what follows in HTML is left out: it is nested too deep, or its tables have too many cells. */
+  fault: string | undefined;
+  #cells = 0;
   readonly #parser = new Parser({
     onopentag: (name, attributes) => this.#open(name, attributes),
     ontext: (text) => this.#writeText(text),
@@ -131,8 +134,8 @@ export class MarkdownWriter {
   #open(name: string, attributes: Attributes): void {
     const hides = unseen.has(name) || isHidden(name, attributes) || this.#repeatsNumber(name, attributes);
     this.#hides.push(hides);
-    this.isTooDeep = this.#hides.length > deepest;
-    if (this.isTooDeep) this.#parser.pause();
+    if (this.#hides.length > deepest)
+      this.#refuse(`has elements that are nested too deep (more than ${deepest})`);
     if (hides) this.#hidden++;
     if (this.#hidden > 0) return;
     if (/^h[1-6]$/u.test(name)) for (const table of this.#tables) table.isLayout = true;
@@ -151,6 +154,11 @@ export class MarkdownWriter {
     if (name === "p" && /mso-list:(?!\s*ignore)/iu.test(attributes.style ?? "")) this.write("- ");
     if (/^h[1-6]$/u.test(name)) this.#heading++;
     if (name === "pre") this.#verbatim++;
+  }
+
+  #refuse(fault: string): void {
+    this.fault = fault;
+    this.#parser.pause();
   }
 
   #writeText(text: string): void {
@@ -253,6 +261,7 @@ export class MarkdownWriter {
   }
 
   #openCell(name: string, { colspan = "1", rowspan = "1" }: Attributes): void {
+    if (++this.#cells > mostCells) this.#refuse("has more than 200,000 cells in its tables");
     this.#inTable(({ table }) => {
       if (table.cell) this.#closeCell();
       if (table.rows.length === 0) table.rows.push({ cells: [], inHead: table.inHead });
