@@ -82,14 +82,18 @@ export class TwinClient {
     };
     const requests = new Requests(connection);
     this.twins = new Twins(requests);
-    this.conversations = new Conversations(requests, { silenceMs });
     this.messages = new Messages(requests, { onBusy, silenceMs });
+    this.feedback = new Feedback(requests);
+    this.conversations = new Conversations(requests, {
+      silenceMs,
+      messages: this.messages,
+      feedback: this.feedback,
+    });
     this.keys = new Keys(requests);
     this.clientTokens = new ClientTokens(requests);
     this.endUsers = new EndUsers(requests);
     this.memories = new Memories(requests);
     this.usage = new Usage(requests);
-    this.feedback = new Feedback(requests);
     this.questions = new Questions(requests);
   }
 }

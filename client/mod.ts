@@ -26,6 +26,13 @@ export type {
   UsageSumResource as UsageSum,
 } from "../core/wire/schemas.ts";
 export { TwinClient, type TwinClientOptions } from "./client.ts";
+export type {
+  ConversationState,
+  OpenConversation,
+  OpenConversationOptions,
+  SendMessageOptions,
+  UnsentMessage,
+} from "./conversation/mod.ts";
 export {
   AuthenticationError,
   BadRequestError,

@@ -10,6 +10,7 @@ import type {
   CreatedApiKeyResource,
   TwinResource,
 } from "../core/wire/schemas.ts";
+import type { OpenConversation, OpenConversationOptions } from "./conversation/mod.ts";
 import { type List, listAt, type PageQuery } from "./http/pages.ts";
 import {
   type CreateOptions,
@@ -18,11 +19,13 @@ import {
   type RequestOptions,
   type Requests,
 } from "./http/requests.ts";
+import type { Messages } from "./messages.ts";
 import {
   type ConversationEvent,
   type FollowConversationOptions,
   followConversation,
 } from "./reply/conversation.ts";
+import type { Feedback } from "./review.ts";
 
 /** What the calls about API keys may set. */
 export interface KeyOptions extends RequestOptions {
@@ -48,14 +51,21 @@ export class Twins {
   }
 }
 
+/** What conversations need of the client's other parts. */
+interface ConversationParts {
+  readonly silenceMs: number;
+  readonly messages: Messages;
+  readonly feedback: Feedback;
+}
+
 /** Conversations with twins. */
 export class Conversations {
   readonly #requests: Requests;
-  readonly #silenceMs: number;
+  readonly #parts: ConversationParts;
 
-  constructor(requests: Requests, { silenceMs }: { readonly silenceMs: number }) {
+  constructor(requests: Requests, parts: ConversationParts) {
     this.#requests = requests;
-    this.#silenceMs = silenceMs;
+    this.#parts = parts;
   }
 
   /** `endUser`: the app's own id of the person who talks. */
@@ -92,7 +102,19 @@ export class Conversations {
     id: string,
     options: FollowConversationOptions = {},
   ): AsyncGenerator<ConversationEvent, void, undefined> {
-    return followConversation(this.#requests, id, options, this.#silenceMs);
+    return followConversation(this.#requests, id, options, this.#parts.silenceMs);
+  }
+
+  /**
+   * A conversation as it is seen on a page: its path, what is written, what can be done. It is read and followed, whoever sends
+   * into it, until it is closed. In place of its id, take what `create` gave: then nothing is read.
+   */
+  async open(
+    conversation: string | ConversationResource,
+    options: OpenConversationOptions = {},
+  ): Promise<OpenConversation> {
+    const { OpenConversation } = await import("./conversation/mod.ts"); // who does not use it does not load it
+    return OpenConversation.open({ conversations: this, ...this.#parts }, conversation, options);
   }
 
   /** Deletes a conversation and its messages. A running reply is cancelled. */

@@ -126,16 +126,26 @@ const smallStyle: Plugin = {
   },
 };
 
-/** Parts of the client that the widget never uses, as every browser that it runs in streams bodies, it has one user, and sets no limits. */
+/**
+ * Parts of the client that the widget never uses, by their files: it has one user, sets no limits, has its own view of a
+ * conversation, and every browser that it runs in streams bodies.
+ */
+const unused: Readonly<Record<string, RegExp>> = {
+  client:
+    /^ +(this\.(keys|clientTokens|endUsers|memories|usage|questions) = |(messages|feedback): |requireLimits\().*$/gm,
+  resources: /^ {2}async open\([\s\S]*?^ {2}\}$/gm,
+  conversation: /^ +if \(!requests\.streamsBodies\)\n.*$|^ +broken\?.*$/gm,
+  following: /^ +else yield\* \(await import.*$/gm,
+};
+
 const smallClient: Plugin = {
   name: "small client",
   setup({ onLoad }) {
-    onLoad({ filter: /client[\\/]client\.ts$/ }, async ({ path }) => {
-      const unused =
-        /^ +(this\.(keys|clientTokens|endUsers|memories|usage|questions) = |requireLimits\().*$/gm;
-      return { contents: (await readFile(path, "utf8")).replace(unused, ""), loader: "ts" };
-    });
-    onLoad({ filter: /reply[\\/]polling\.ts$/ }, () => ({ contents: "export function poll() {}" }));
+    for (const [name, parts] of Object.entries(unused))
+      onLoad({ filter: new RegExp(`client[\\\\/](reply[\\\\/])?${name}\\.ts$`) }, async ({ path }) => ({
+        contents: (await readFile(path, "utf8")).replace(parts, ""),
+        loader: "ts",
+      }));
   },
 };
 

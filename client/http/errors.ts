@@ -13,6 +13,7 @@ export type TwinServiceErrorCode =
   | "connection_failed"
   | "timeout"
   | "detached"
+  | "no_streams"
   | (string & {});
 
 /** What an error says besides its message. */

@@ -40,22 +40,14 @@ async function pause(failures: number, error: unknown, signal?: AbortSignal): Pr
 
 /** Failures in a row of what is tried again. */
 export class Failures {
-  #count = 0;
-
-  get count(): number {
-    return this.#count;
-  }
-
-  /** Something new has come: what failed before counts no more. */
-  forget(): void {
-    this.#count = 0;
-  }
+  /** How many there were since something new has come. */
+  count = 0;
 
   /** Waits before the next try. Throws the signal's reason, or the failure if it will not pass or is one too many. */
   async wait(error: unknown, mayPass: boolean, most: number, signal?: AbortSignal): Promise<void> {
     throwIfAborted(signal);
-    if (!mayPass || ++this.#count > most) throw error;
-    if (await pause(this.#count, error, signal)) this.#count--;
+    if (!mayPass || ++this.count > most) throw error;
+    if (await pause(this.count, error, signal)) this.count--;
   }
 }
 

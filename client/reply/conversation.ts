@@ -5,7 +5,7 @@
  */
 
 import type { ConversationEventData } from "../../core/wire/schemas.ts";
-import { ConnectionError, RateLimitError } from "../http/errors.ts";
+import { ConnectionError, RateLimitError, TwinServiceError } from "../http/errors.ts";
 import { readLongAnswer } from "../http/long-answer.ts";
 import { conversationPath, isPassing, type RequestOptions, type Requests } from "../http/requests.ts";
 import { Failures } from "../http/waiting.ts";
@@ -18,6 +18,8 @@ export type ConversationEvent = ConversationEventData & { readonly id: string | 
 export interface FollowConversationOptions extends RequestOptions {
   /** The id of an event, or of a message, to begin behind. Default: from now on. */
   readonly after?: string | undefined;
+  /** Called when a connection breaks, before the next one is tried. */
+  readonly broken?: (() => void) | undefined;
 }
 
 /**
@@ -27,7 +29,7 @@ export interface FollowConversationOptions extends RequestOptions {
 export async function* followConversation(
   requests: Requests,
   conversationId: string,
-  { after, signal, ...options }: FollowConversationOptions,
+  { after, signal, broken, ...options }: FollowConversationOptions,
   silenceMs: number,
 ): AsyncGenerator<ConversationEvent, void, undefined> {
   const path = `${conversationPath(conversationId)}/stream`;
@@ -35,6 +37,8 @@ export async function* followConversation(
   let isEmpty = false;
   for (const failures = new Failures(); ; ) {
     try {
+      if (!requests.streamsBodies)
+        throw new TwinServiceError("This fetch gives no body before its end.", { code: "no_streams" });
       const ask = (limit: AbortSignal) => requests.open({ method: "GET", path, query: { after } }, limit);
       const pieces = readLongAnswer(ask, { timeoutMs, silenceMs, signal });
       for await (const event of readData<ConversationEventData>(pieces)) {
@@ -43,12 +47,13 @@ export async function* followConversation(
         isEmpty = !event.id;
         after = missed ? "0.0" : (event.id ?? after);
         if (missed) break;
-        failures.forget();
+        failures.count = 0;
         yield event;
         if (event.type === "deleted") return;
       }
       throw new ConnectionError("The stream ended.");
     } catch (error) {
+      broken?.();
       const mayPass = isPassing(error) || error instanceof RateLimitError;
       await failures.wait(error, mayPass, requests.maxRetriesOf(options), signal);
     }

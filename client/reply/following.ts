@@ -49,7 +49,7 @@ export async function* follow(following: Following): AsyncGenerator<StreamEvent,
       for await (const event of eventsFrom(position, following)) {
         const fresh = position.take(event);
         if (!fresh) continue;
-        if (position.hasAdvanced()) failures.forget();
+        if (position.hasAdvanced()) failures.count = 0;
         yield fresh;
         if (fresh.type === "complete" || fresh.type === "error") return;
       }

@@ -209,7 +209,7 @@ for (const { name, skip, start } of sharedBrowsers) {
       const command = await copied(page);
       assert.match(command, /^curl -sSN -X POST 'http:\S+\/messages\/stream' \\\n/);
       assert.match(command, /-H "Authorization: Bearer \$KEY"/);
-      assert.match(command, /-d '\{"content":"It'\\''s how tall\?"\}'$/);
+      assert.match(command, /-d '\{"content":"It'\\''s how tall\?","after":null\}'$/);
       assert.doesNotMatch(command, /twin_/);
     });
 

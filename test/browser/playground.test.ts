@@ -72,13 +72,13 @@ for (const { name, skip, start } of sharedBrowsers) {
         stored.map(({ content }) => content),
         [someText, someText],
       );
-      assert.equal(
-        await page.inputValue("#offset").catch(() => page.innerText("#offset")),
-        String(someText.length),
-      );
+      const length = someText.length;
+      await page.locator("#wire .event", { hasText: `1.${length + 1}` }).waitFor(); // the conversation is followed
+      assert.equal(await page.innerText("#offset"), `1.${length + 1}`);
       const lines = await page.locator("#wire .event").allInnerTexts();
       assert.match(lines[0] ?? "", /^0\s*progress/);
-      assert.match(lines.at(-1) ?? "", new RegExp(`^${someText.length}\\s*complete`));
+      assert.match(lines.at(-2) ?? "", new RegExp(`^${length}\\s*complete`));
+      assert.match(lines.at(-1) ?? "", new RegExp(`^1\\.${length + 1}\\s*conversation`));
       await assertAccessible(page);
     });
 

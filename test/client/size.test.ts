@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { measure } from "../package/core-size.ts";
 
 /** What is loaded by those who use it. */
-const late = ["./polling.ts"];
+const late = ["./conversation/mod.ts", "./polling.ts"];
 
 test("the client has at most 8 KB, minified and gzipped, and one dependency", async () => {
   const { size, files } = await measure("client/mod.ts", late);
@@ -17,4 +17,9 @@ test("the client has at most 8 KB, minified and gzipped, and one dependency", as
     others.length > 0 && others.every((path) => path.includes("node_modules/eventsource-parser/")),
     others.join(),
   );
+});
+
+test("a conversation as it is seen adds at most 3.6 KB to it, minified and gzipped", async () => {
+  const { size } = await measure("client/conversation/mod.ts");
+  assert.ok(size <= 3_600, `it has ${size} bytes`);
 });

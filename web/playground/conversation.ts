@@ -1,13 +1,12 @@
 /**
- * A conversation on the page: its messages, and the reply that runs.
+ * A conversation on the page: the view of an open conversation.
  *
  * @module
  */
 
-import type { Conversation, Message, ReplyStream, StreamEvent, Twin, TwinClient } from "../../client/mod.ts";
-import { endOf, versionsOf } from "../shared/branches.ts";
+import type { Conversation, Message, OpenConversation, Twin, TwinClient } from "../../client/mod.ts";
 import { h } from "../shared/dom.ts";
-import { type PathView, SharedPath } from "../shared/path.ts";
+import { loadAtTop, type SeenMessage, SeenPath } from "../shared/seen.ts";
 import { messageTool, ReplyElement, thumbs, userMessage } from "./message.ts";
 
 /** What a conversation tells the page. */
@@ -28,44 +27,33 @@ export interface ConversationListener {
   failed(error: unknown): void;
 }
 
-/** A message that is sent from here. */
-interface SentMessage {
-  readonly content: string;
-  /** What it follows, if it is not the path's end. */
-  readonly after: string | null | undefined;
-  readonly idempotencyKey: string;
-}
-
-/** A reply that has not ended, and how much of it is here. */
-interface RunningReply {
-  readonly shown: ReplyElement;
-  /** The stream that is followed. Undefined: the connection was cut. */
-  stream: ReplyStream | undefined;
-  messageId: string | undefined;
-  /** The question that was sent for it from here. */
-  question?: HTMLElement;
-  sent?: SentMessage;
-  /** Whether that begins another branch: the path is shown anew at the end. */
-  isBranch?: boolean;
-  /** Called once it is known what became of that question. */
-  answered?: () => void;
+/** The page's network, of which it may cut the streams. */
+export interface Network {
+  readonly isCut: boolean;
+  cut(): void;
+  join(): void;
 }
 
 /** Shows a conversation in an element. */
-export class ConversationView implements PathView {
+export class ConversationView {
   readonly conversation: Conversation;
   readonly #client: TwinClient;
   readonly #twin: Twin;
   readonly #list: HTMLElement;
   readonly #listener: ConversationListener;
-  #running: RunningReply | undefined;
-  readonly #closing = new AbortController();
-  readonly #path: SharedPath;
-  /** What the next message follows, if it is not the path's end: it is written in place of another. */
-  #after: string | null | undefined;
-  /** What was sent last and not accepted. Sent again, it has the same key: it may have arrived all the same. */
-  #unsent: SentMessage | undefined;
+  readonly #network: Network;
   readonly #mayWrite: boolean;
+  readonly #head = h("div", { hidden: true });
+  readonly #seen = new SeenPath((message) =>
+    message.role === "user" ? this.#question(message) : this.#reply(),
+  );
+  #opened: OpenConversation | undefined;
+  #unsent: HTMLElement | undefined;
+  /** The question that the next message is written in place of. */
+  #edited: Message | undefined;
+  #running: Message | undefined;
+  #problem: unknown;
+  readonly #left = new AbortController();
 
   constructor(
     conversation: Conversation,
@@ -74,6 +62,7 @@ export class ConversationView implements PathView {
       twin: Twin;
       list: HTMLElement;
       listener: ConversationListener;
+      network: Network;
       mayWrite: boolean;
     },
   ) {
@@ -82,309 +71,189 @@ export class ConversationView implements PathView {
     this.#twin = options.twin;
     this.#list = options.list;
     this.#listener = options.listener;
+    this.#network = options.network;
     this.#mayWrite = options.mayWrite;
-    this.#path = new SharedPath(options.client, this);
+    loadAtTop(this.#list, () => this.#try(async () => this.#opened?.earlier()), this.#left.signal);
   }
 
   /** The state of the reply that runs, for buttons. */
   get state(): "idle" | "sending" | "following" | "cut" {
-    if (!this.#running) return "idle";
-    if (!this.#running.stream) return "cut";
-    return this.#running.messageId === undefined ? "sending" : "following";
-  }
-
-  get isReplying(): boolean {
-    return this.#running !== undefined;
-  }
-
-  get signal(): AbortSignal {
-    return this.#closing.signal;
-  }
-
-  deleted(): void {
-    this.#listener.deleted();
-  }
-
-  renamed(conversation: Conversation): void {
-    this.#listener.renamed(conversation);
+    if (this.#network.isCut) return "cut";
+    const { state } = this.#opened ?? {};
+    return state === "replying" ? "following" : state === "sending" ? state : "idle";
   }
 
   /** The length of the running reply's text that is here. */
   get offset(): number {
-    return this.#running?.shown.content.length ?? 0;
+    return this.#opened?.running?.content.length ?? 0;
   }
 
-  /** Shows the messages so far, and what happens from then on. */
-  async open(): Promise<void> {
-    await this.draw();
-    if (!this.signal.aborted) this.follow();
-  }
-
-  /** Shows what happens from now on, whoever does it. */
-  follow(): void {
-    this.#path.follow(this.conversation.id).catch((error) => this.#listener.failed(error));
-  }
-
-  /** Shows the current path. A reply that runs is followed from its beginning. */
-  async draw(): Promise<void> {
+  /** Shows the messages so far, and what happens from then on, whoever does it. `isNew`: there are no messages. */
+  async open(isNew = false): Promise<void> {
     const { greeting, name } = this.#twin;
-    const { path, all } = await this.#path.read(this.conversation.id);
-    if (this.signal.aborted) return;
-    this.#leave();
-    this.#list.replaceChildren();
-    if (greeting !== null) this.#list.append(this.#reply(name, greeting));
-    for (const message of path) this.show(message, all);
-    this.#listener.moved();
+    const { conversation } = this;
+    this.#list.replaceChildren(this.#head);
+    if (greeting !== null) this.#head.before(new ReplyElement(name).say(greeting));
+    const changed = (opened: OpenConversation) => {
+      this.#opened = opened;
+      if (!this.#left.signal.aborted) this.#draw(opened);
+    };
+    const which = isNew ? conversation : conversation.id;
+    changed(await this.#client.conversations.open(which, { changed }));
+    if (this.#left.signal.aborted) this.#opened?.close();
+    else this.#listener.moved();
   }
 
   /** Ends an edit without a message. Returns whether there was one. */
   stopEditing(): boolean {
-    const isEditing = this.#after !== undefined;
-    this.#after = undefined;
+    const isEditing = this.#edited !== undefined;
+    this.#edited = undefined;
     return isEditing;
   }
 
   /** Leaves the conversation; a reply that runs goes on. */
   close(): void {
-    this.#closing.abort();
-    this.#leave();
-  }
-
-  /** Stops following the reply that runs. */
-  #leave(): void {
-    this.#running?.stream?.detach();
-    if (this.#running) this.#running.stream = undefined;
-    this.#running = undefined;
+    this.#left.abort();
+    this.#opened?.close();
+    this.#network.join();
   }
 
   /** Sends a message. `twice`: in two requests at once with one Idempotency-Key, which have one reply. */
   send(content: string, { twice = false } = {}): void {
-    const after = this.#after;
-    const isAgain = this.#unsent?.content === content && this.#unsent.after === after;
-    const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
-    const sent = (isAgain && this.#unsent) || { content, after, idempotencyKey: newKey() };
-    const { idempotencyKey } = sent;
-    const question = userMessage(content);
-    this.#after = undefined;
-    this.#unsent = undefined;
-    const body = { content, ...(after !== undefined && { after }) };
-    this.#list.append(question);
-    const sendOnce = () => this.#client.messages.stream(this.conversation.id, body, { idempotencyKey });
-    const stream = sendOnce();
-    const running = this.#follow(stream, undefined);
-    running.question = question;
-    running.sent = sent;
-    running.isBranch = after !== undefined;
-    running.answered = this.#path.sending();
+    const opened = this.#opened;
+    if (!opened) return;
+    const edited = this.#edited;
+    this.#edited = undefined;
+    const after = edited ? edited.after : (opened.path.at(-1)?.id ?? null);
+    const key = twice ? { idempotencyKey: crypto.getRandomValues(new Uint32Array(4)).join("-") } : {};
+    const sent = opened.send(content, { after, ...key });
     this.#listener.moved();
-    if (twice) void this.#compare(stream, sendOnce(), running.shown);
+    sent.catch((error) => {
+      if (this.#left.signal.aborted || error === opened.problem) return;
+      opened.discard();
+      this.#edited = edited;
+      this.#listener.unsent(content, error);
+    });
+    if (!twice) return;
+    const other = this.#client.messages.send(this.conversation.id, { content, after }, key);
+    Promise.all([sent, other]).then(
+      ([{ id }, same]) => {
+        const notes = this.#seen.elementOf(id)?.querySelector(".notes");
+        if (id === same.id) notes?.append(h("span", { class: "source" }, `Sent twice, stored once: ${id}`));
+      },
+      (error) => this.#listener.failed(error),
+    );
   }
 
   /** Cuts the connection. The reply goes on without it. */
   cut(): void {
-    if (!this.#running) return;
-    this.#running.stream?.detach();
-    this.#running.stream = undefined;
+    this.#network.cut();
     this.#listener.changed();
   }
 
   /** Follows the reply again, from the offset that is here. */
   resume(): void {
-    const running = this.#running;
-    if (running?.messageId === undefined) return;
-    const after = running.shown.content.length;
-    const stream = this.#client.messages.resume(this.conversation.id, running.messageId, { after });
-    this.#follow(stream, running);
+    this.#network.join();
+    this.#listener.changed();
   }
 
-  /** Stops the reply. A reply whose connection was cut is followed again, to its end. */
+  /** Stops the reply. */
   async cancel(): Promise<void> {
-    const running = this.#running;
-    if (running?.messageId === undefined) return;
-    await this.#client.messages.cancel(this.conversation.id, running.messageId);
-    if (!running.stream) this.resume();
+    await this.#opened?.cancel();
+    this.resume();
   }
 
-  /** Shows a message at the end. A reply that runs is followed. */
-  show(message: Message, all: readonly Message[] = []): void {
-    this.#path.pass(message.id);
-    if (message.role === "user") {
-      const element = userMessage(message.content);
-      element.dataset.message = message.id;
-      this.#list.append(element);
-      this.#offerVersions(element, message.id, versionsOf(all, message), all);
-    } else if (message.status === "in_progress") {
-      this.#follow(this.#client.messages.resume(this.conversation.id, message.id), undefined, message.id);
-    } else {
-      const shown = new ReplyElement(this.#twin.name);
-      shown.end(message);
-      this.#offerTools(shown, message);
-      this.#list.append(shown.element);
-    }
+  /** Shows what there is to see: the path, and behind it what is unsent. */
+  #draw(opened: OpenConversation): void {
+    const { path, unsent, running, state, conversation, problem } = opened;
+    this.#seen.show(path, this.#head);
+    this.#unsent?.remove();
+    this.#unsent = unsent && userMessage(unsent.content);
+    if (this.#unsent) this.#list.append(this.#unsent);
+    const hasEnded = this.#running && !running;
+    this.#running = running;
+    this.#listener.renamed(conversation);
+    if (hasEnded) this.#listener.ended();
+    else this.#listener.changed();
+    if (problem !== undefined && problem !== this.#problem) this.#listener.failed(problem);
+    this.#problem = problem;
+    if (state === "deleted") this.#listener.deleted();
   }
 
-  /** A question from here is stored. */
-  #accept(question: HTMLElement, id: string): void {
-    this.#path.pass(id);
-    this.#offerVersions(question, id);
-  }
-
-  /** Buttons at a question: to write it anew, and to look at its other versions. */
-  #offerVersions(
-    element: HTMLElement,
-    id: string,
-    versions: readonly Message[] = [],
-    all: readonly Message[] = [],
-  ): void {
+  /** A question, with buttons: to write it anew, and to look at its other versions. */
+  #question(question: Message): SeenMessage {
+    const element = userMessage(question.content);
+    element.dataset.message = question.id;
     const edit = async () => {
-      const { content, after } = await this.#client.messages.get(this.conversation.id, id);
-      this.#after = after;
-      this.#listener.editing(content);
+      this.#edited = question;
+      this.#listener.editing(question.content);
     };
-    const at = versions.findIndex((version) => version.id === id);
-    const turn = (label: string, to: number) => {
-      const version = versions[to];
-      const select = async () => {
-        if (!version) return;
-        await this.#path.choose(this.conversation.id, endOf(all, version));
-        await this.draw();
+    const tools = h("footer", { class: "tools" });
+    if (this.#mayWrite) element.append(tools);
+    let drawn: string | undefined;
+    const update = () => {
+      const versions = this.#opened?.branchesOf(question) ?? [];
+      const at = versions.findIndex(({ id }) => id === question.id);
+      const place = versions.length > 1 ? ` ${at + 1} / ${versions.length} ` : "";
+      if (place === drawn) return;
+      drawn = place;
+      const turn = (label: string, to: number) => {
+        const version = versions[to];
+        const choose = async () => version && this.#opened?.choose(version);
+        return messageTool(label, () => void this.#try(choose), `${to + 1} / ${versions.length}`, !version);
       };
-      return messageTool(label, () => void this.#try(select), `${to + 1} / ${versions.length}`, !version);
-    };
-    if (!this.#mayWrite) return;
-    const others =
-      versions.length > 1 ? [turn("‹", at - 1), ` ${at + 1} / ${versions.length} `, turn("›", at + 1)] : [];
-    element.append(
-      h(
-        "footer",
-        { class: "tools" },
+      const others = place === "" ? [] : [turn("‹", at - 1), place, turn("›", at + 1)];
+      tools.replaceChildren(
         messageTool("Edit", () => void this.#try(edit)),
         ...others,
-      ),
-    );
+      );
+    };
+    return { elements: [element], update };
   }
 
-  /** Buttons at a reply: to ask for another one, and to say what one thinks of it. */
-  #offerTools(shown: ReplyElement, message: Message): void {
-    if (!this.#mayWrite) return;
-    const again = async () => {
-      const { content, after } = await this.#client.messages.get(
-        this.conversation.id,
-        message.inReplyTo ?? "",
-      );
-      this.#after = after;
-      this.send(content);
+  /** A reply; once it has ended with buttons: to ask for another one, and to say what one thinks of it. */
+  #reply(): SeenMessage {
+    const shown = new ReplyElement(this.#twin.name);
+    let now: Message | undefined;
+    const again = messageTool("Try again", () => void this.#try(async () => now && this.#again(now)));
+    const { elements, press } = thumbs(
+      (rating) => void this.#try(async () => now && this.#rate(now, rating)),
+    );
+    const update = (message: Message) => {
+      const hasEnded = message.status !== "in_progress";
+      if (!hasEnded) shown.write(message, this.#opened?.progress ?? []);
+      else if (now?.completedAt !== message.completedAt) {
+        shown.end(message);
+        if (this.#mayWrite) shown.offer(again, ...elements);
+      }
+      press(message);
+      now = message;
     };
-    shown.offer(messageTool("Try again", () => void this.#try(again)));
-    const { feedback } = this.#client;
-    const [conversationId, { id }] = [this.conversation.id, message];
-    const rate: Parameters<typeof thumbs>[1] = (rating, press) => {
-      const told =
-        rating === null
-          ? feedback.withdraw(conversationId, id)
-          : feedback.give(conversationId, id, { rating });
-      told.then(
-        () => press(rating),
-        (error) => this.#listener.failed(error),
-      );
-    };
-    for (const thumb of thumbs(message, rate)) shown.offer(thumb);
+    return { elements: [shown.element], update };
+  }
+
+  /** Whoever asks waits for no reply: it is seen. */
+  #again(message: Message): void {
+    const opened = this.#opened;
+    opened?.again(message).catch((error) => {
+      opened.discard();
+      if (!this.#left.signal.aborted && error !== opened.problem) this.#listener.failed(error);
+    });
+  }
+
+  /** A thumb that is pressed takes itself back. */
+  async #rate(message: Message, rating: "up" | "down"): Promise<void> {
+    await this.#opened?.rate(message, message.feedback?.rating === rating ? null : rating);
   }
 
   /** Does what a button is for, unless a reply runs. */
-  async #try(act: () => Promise<void>): Promise<void> {
-    if (this.#running) return;
+  async #try(act: () => Promise<unknown>): Promise<void> {
+    if (this.state !== "idle") return;
     try {
       await act();
     } catch (error) {
       this.#listener.failed(error);
     }
-  }
-
-  #reply(author: string, content: string): HTMLElement {
-    const shown = new ReplyElement(author);
-    shown.content = content;
-    return shown.element;
-  }
-
-  #follow(stream: ReplyStream, again: RunningReply | undefined, messageId?: string): RunningReply {
-    const running = again ?? { shown: new ReplyElement(this.#twin.name), stream, messageId };
-    running.stream = stream;
-    if (!again) this.#list.append(running.shown.element);
-    running.shown.isRunning = true;
-    this.#running = running;
-    this.#listener.changed();
-    void this.#read(stream, running);
-    return running;
-  }
-
-  async #read(stream: ReplyStream, running: RunningReply): Promise<void> {
-    try {
-      for await (const event of stream) {
-        if (running.stream !== stream) return;
-        this.#take(event, running);
-        running.answered?.();
-      }
-    } catch (error) {
-      if (running.stream !== stream) return;
-      this.#running = undefined;
-      const { question, sent, messageId, shown } = running;
-      if (question && sent && messageId === undefined) {
-        question.remove();
-        shown.element.remove();
-        this.#after = sent.after;
-        this.#unsent = sent;
-        this.#listener.unsent(sent.content, error);
-      } else {
-        shown.fail(error instanceof Error ? error.message : String(error));
-        this.#listener.failed(error);
-      }
-    } finally {
-      running.answered?.();
-    }
-  }
-
-  #take(event: StreamEvent, running: RunningReply): void {
-    const { shown } = running;
-    switch (event.type) {
-      case "progress":
-        if (event.progress.stage === "accepted") {
-          running.messageId = String(event.progress.messageId);
-          const userMessageId = String(event.progress.userMessageId);
-          const first = this.#list.querySelector(`[data-message="${userMessageId}"]`);
-          if (first) running.isBranch = true; // a first try had arrived: both are shown
-          if (running.question) this.#accept(running.question, userMessageId);
-          this.#path.pass(running.messageId);
-        }
-        if (event.progress.stage === "tool") {
-          const { callId, name, state } = event.progress;
-          shown.tool(String(callId), String(name), String(state));
-        }
-        if (event.progress.stage === "continued") shown.content = shown.content.slice(0, event.id);
-        break;
-      case "delta":
-        shown.content += event.content;
-        break;
-      case "complete":
-        shown.end(event.message);
-        this.#offerTools(shown, event.message);
-        break;
-      case "error":
-        shown.fail(`${event.error.code}: ${event.error.message}`);
-        break;
-    }
-    const hasEnded = event.type === "complete" || event.type === "error";
-    if (hasEnded && this.#running === running) this.#running = undefined;
-    if (hasEnded && running.isBranch) void this.#try(() => this.draw());
-    if (hasEnded) this.#listener.ended();
-    else this.#listener.changed();
-  }
-
-  /** Says what two sends with one Idempotency-Key came to. */
-  async #compare(first: ReplyStream, second: ReplyStream, shown: ReplyElement): Promise<void> {
-    const [one, other] = await Promise.allSettled([first.final(), second.final()]);
-    if (one.status !== "fulfilled" || other.status !== "fulfilled") return;
-    if (one.value.id === other.value.id) shown.note(`Sent twice, stored once: ${one.value.id}`);
   }
 }
 

@@ -209,7 +209,8 @@ function viewOf(conversation: Conversation): ConversationView {
     },
   };
   const list = page.messages;
-  return new ConversationView(conversation, { client, twin: required(twin), list, listener, mayWrite });
+  const options = { client, twin: required(twin), list, listener, network: wire, mayWrite };
+  return new ConversationView(conversation, options);
 }
 
 function replaceConversation(changed: Conversation): void {
@@ -291,7 +292,7 @@ async function beginConversation(content: string): Promise<ConversationView> {
   nameInAddress("conversation", created.id);
   page.messages.querySelector(".starters")?.remove();
   view = viewOf(created);
-  view.follow();
+  await view.open(true);
   show();
   return view;
 }

@@ -23,26 +23,20 @@ export function messageTool(
   return h("button", { type: "button", class: "tool", "aria-label": name, onclick, disabled }, label);
 }
 
-/** Thumbs at a reply. `rate` resolves with what is then thought of it. */
-export function thumbs(
-  { feedback }: Message,
-  rate: (rating: "up" | "down" | null, pressed: (rating: "up" | "down" | null) => void) => void,
-): HTMLElement[] {
-  let now = feedback?.rating ?? null;
-  const press = (rating: "up" | "down" | null) => {
-    now = rating;
-    up.ariaPressed = String(now === "up");
-    down.ariaPressed = String(now === "down");
-  };
+/** Thumbs at a reply, and what shows which of them is pressed. */
+export function thumbs(rate: (rating: "up" | "down") => void) {
   const thumb = (rating: "up" | "down", path: string, name: string) => {
-    const button = messageTool(icon(path), () => rate(now === rating ? null : rating, press), name);
+    const button = messageTool(icon(path), () => rate(rating), name);
     button.title = name;
     return button;
   };
   const up = thumb("up", "M7 11v9H4v-9zl4-8q3 0 3 3v3h5l-2 9q0 2-2 2H7", "Good reply");
   const down = thumb("down", "M7 13V4H4v9zl4 8q3 0 3-3v-3h5l-2-9q0-2-2-2H7", "Bad reply");
-  press(now);
-  return [up, down];
+  const press = ({ feedback }: Message) => {
+    up.ariaPressed = String(feedback?.rating === "up");
+    down.ariaPressed = String(feedback?.rating === "down");
+  };
+  return { elements: [up, down], press };
 }
 
 /** A reply, whose text may grow. */
@@ -65,28 +59,28 @@ export class ReplyElement {
     );
   }
 
-  get content(): string {
-    return this.#content;
+  /** Shows words that nobody had to write. */
+  say(content: string): HTMLElement {
+    this.#markdown.show(content);
+    return this.element;
   }
 
-  /** Rendered once a frame, however many words that has. */
-  set content(content: string) {
+  /** Shows it as it is written: rendered once a frame, however many words that has. Screen readers wait for its end. */
+  write({ content }: Message, progress: readonly Readonly<Record<string, unknown>>[]): void {
+    this.element.setAttribute("aria-busy", "true");
     this.#content = content;
+    for (const { stage, callId, name, state } of progress)
+      if (stage === "tool") this.#tool(String(callId), String(name), String(state));
     if (!this.#isRendered) return;
     this.#isRendered = false;
     requestAnimationFrame(() => {
       this.#isRendered = true;
-      this.#markdown.show(this.#content, this.element.getAttribute("aria-busy") === "true");
+      if (this.element.ariaBusy === "true") this.#markdown.show(this.#content, true);
     });
   }
 
-  /** Whether it is being written. Screen readers wait for its end, in place of reading word for word. */
-  set isRunning(running: boolean) {
-    this.element.setAttribute("aria-busy", String(running));
-  }
-
   /** Shows that a tool is called, and how that has ended. */
-  tool(callId: string, name: string, state: string): void {
+  #tool(callId: string, name: string, state: string): void {
     const note = this.#calls.get(callId) ?? h("span");
     this.#calls.set(callId, note);
     note.className = state === "failed" ? "warn" : "source";
@@ -97,8 +91,8 @@ export class ReplyElement {
   /** Shows how it ended, and what it was made of. */
   end({ id, content, status, error, sources }: Message): void {
     this.element.dataset.message = id;
-    this.isRunning = false;
-    this.content = content;
+    this.element.setAttribute("aria-busy", "false");
+    this.#markdown.show(content);
     const notes = [...this.#calls.values()];
     for (const { heading } of sources ?? []) notes.push(h("span", { class: "source" }, heading));
     if (status === "cancelled") notes.unshift(h("span", { class: "warn" }, "Cancelled"));
@@ -106,19 +100,8 @@ export class ReplyElement {
     this.#notes.replaceChildren(...notes);
   }
 
-  /** Adds a button. */
-  offer(tool: HTMLElement): void {
-    this.#notes.append(tool);
-  }
-
-  note(text: string): void {
-    this.#notes.append(h("span", { class: "source" }, text));
-  }
-
-  /** Shows that it failed. */
-  fail(reason: string): void {
-    this.isRunning = false;
-    this.content = this.#content; // what was not closed yet is shown as it is
-    this.#notes.append(h("span", { class: "warn" }, reason));
+  /** Adds buttons. */
+  offer(...tools: HTMLElement[]): void {
+    this.#notes.append(...tools);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The wire: every request, every answer and every event, as they pass.
+ * The wire: every request, every answer and every event, as they pass, and the knife that cuts its streams.
  *
  * @module
  */
@@ -16,6 +16,10 @@ export class Wire {
   readonly #list: HTMLElement;
   readonly #offset: HTMLOutputElement;
   #requests = 0;
+  /** What cuts each stream that is open. */
+  readonly #cuts = new Set<() => void>();
+  /** Where streams are cut, and are opened again once it is joined. */
+  #gap: { readonly joined: Promise<void>; readonly join: () => void } | undefined;
 
   constructor(list: HTMLElement, offset: HTMLOutputElement) {
     this.#list = list;
@@ -27,8 +31,32 @@ export class Wire {
     this.#list.replaceChildren();
   }
 
+  get isCut(): boolean {
+    return this.#gap !== undefined;
+  }
+
+  /** Breaks all streams. Whoever reads them tries in vain to go on, until the wire is joined. */
+  cut(): void {
+    let join = () => {};
+    const joined = new Promise<void>((resolve) => {
+      join = resolve;
+    });
+    this.#gap = { joined, join };
+    for (const cut of this.#cuts) cut();
+  }
+
+  /** Joins the wire where it is cut. */
+  join(): void {
+    if (!this.#gap) return;
+    this.#gap.join();
+    this.#gap = undefined;
+    dispatchEvent(new Event("online")); // nobody waits any longer
+  }
+
   /** A `fetch` that shows what it sends and gets, and asks for words at a reader's pace. */
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
+    const isStream = /\/stream(\?|$)/.test(String(input)) && init?.method === "GET";
+    if (isStream) await this.#gap?.joined;
     const number = ++this.#requests;
     const request = new Request(input, init);
     request.headers.set("Prefer", "reading-pace");
@@ -42,8 +70,7 @@ export class Wire {
       const response = await fetch(request);
       const type = response.headers.get("content-type")?.split(";")[0] ?? "";
       this.#add(response.ok ? "answer" : "refusal", `${number} ←`, `${response.status} ${type}`);
-      const isReply = path.includes("/messages/"); // the conversation's own stream has the same words once more
-      const isWatched = response.body && type === "text/event-stream" && isReply;
+      const isWatched = response.body && type === "text/event-stream";
       return isWatched ? this.#watched(number, response) : response;
     } catch (error) {
       this.#add("refusal", `${number} ×`, request.signal.aborted ? "left" : String(error));
@@ -51,52 +78,67 @@ export class Wire {
     }
   };
 
-  /** The same answer, whose events are shown as they arrive. */
+  /** The same answer, whose events are shown as they arrive, and which may be cut. */
   #watched(number: number, response: Response): Response {
     const pieces = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     const encoder = new TextEncoder();
+    const isReply = response.url.includes("/messages/");
     let rest = "";
     let hasEnded = false;
-    let isOpen = true;
-    const end = (kind: string, what: string) => {
-      if (isOpen) this.#add(kind, `${number} ×`, what);
-      isOpen = false;
+    let cut = () => {};
+    const end = (how: string) => {
+      if (!this.#cuts.delete(cut)) return;
+      const isEnd = hasEnded && how !== "the connection was cut here";
+      this.#add(isEnd ? "answer" : "cut", `${number} ×`, isEnd ? "the end" : how);
     };
     const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        cut = () => {
+          end("the connection was cut here");
+          controller.error(new TypeError("The connection was cut."));
+          void pieces?.cancel();
+        };
+        this.#cuts.add(cut);
+      },
       pull: async (controller) => {
         const { done, value = "" } = (await pieces?.read()) ?? { done: true };
         const blocks = (rest + value).split("\n\n");
         rest = blocks.pop() ?? "";
-        for (const block of blocks) hasEnded = this.#event(block) || hasEnded;
+        for (const block of blocks) {
+          const type = this.#event(block);
+          hasEnded ||= type === "deleted" || (isReply && (type === "complete" || type === "error"));
+        }
+        if (!this.#cuts.has(cut)) return; // it was cut meanwhile
         controller.enqueue(encoder.encode(value));
         if (!done) return;
-        end(hasEnded ? "answer" : "cut", hasEnded ? "the end" : "the connection broke here");
+        end("the connection broke here");
         controller.close();
       },
       cancel: (reason) => {
-        end(hasEnded ? "answer" : "cut", hasEnded ? "the end" : "the connection was cut here");
+        end("left");
         return pieces?.cancel(reason);
       },
     });
     return new Response(body, { status: response.status, headers: response.headers });
   }
 
-  /** Shows an event or a comment. Returns whether it is the last one of its stream. */
-  #event(block: string): boolean {
-    const [, id = "", data] = /^id: (\d+)\ndata: (.*)$/s.exec(block) ?? [];
+  /** Shows an event or a comment. Returns an event's type. */
+  #event(block: string): string | undefined {
+    const [, id = "", data] = /^(?:id: ([\d.]+)\n)?data: (.*)$/s.exec(block) ?? [];
     if (data === undefined) {
       this.#add("comment", "", block);
-      return false;
+      return undefined;
     }
     const { type, ...rest } = JSON.parse(data);
     this.#offset.value = id;
+    const { content, progress, message, error, conversation } = rest;
     this.#add(
       `event ${type}`,
       id,
       type,
-      JSON.stringify(rest.content ?? rest.progress ?? rest.message ?? rest.error),
+      JSON.stringify(content ?? progress ?? error ?? message ?? conversation),
     );
-    return type === "complete" || type === "error";
+    return type;
   }
 
   #add(kind: string, mark: string, what: string, more?: string): HTMLElement {

@@ -1,0 +1,376 @@
+/**
+ * A conversation as it is seen, through the client on a service of the tests: one object, one stream.
+ */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  BadRequestError,
+  ConflictError,
+  type Message,
+  NotFoundError,
+  type OpenConversation,
+  type TwinServiceError,
+} from "../../client/mod.ts";
+import { type Chat, openChat } from "../support/chat.ts";
+import { settle } from "../support/clock.ts";
+import { inProcess } from "../support/harness.ts";
+import type { Run } from "../support/scripted-engine.ts";
+import { Device, hurry } from "./device.ts";
+
+const words = (conversation: OpenConversation) => conversation.path.map(({ content }) => content);
+const last = (conversation: OpenConversation): Message => {
+  const message = conversation.path.at(-1);
+  assert.ok(message);
+  return message;
+};
+
+/** Has the next reply written. */
+async function answer(chat: Chat, says: string): Promise<Run> {
+  const run = await chat.engine.next();
+  run.write(says);
+  run.finish();
+  return run;
+}
+
+/** Sends a message, and has it answered. */
+async function talk(
+  chat: Chat,
+  conversation: OpenConversation,
+  asks: string,
+  says: string,
+): Promise<Message> {
+  const [reply] = await Promise.all([conversation.send(asks), answer(chat, says)]);
+  return reply;
+}
+
+describe("an open conversation", () => {
+  test("is its path: what is sent, the words as they are written, the reply at its end", async () => {
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const conversation = await device.open(chat.conversationId);
+    assert.deepEqual([words(conversation), conversation.state], [[], "idle"]);
+    const sent = conversation.send("Hello?");
+    assert.equal(conversation.state, "sending");
+    assert.deepEqual(conversation.unsent, { content: "Hello?", after: null, error: undefined });
+    const run = await chat.engine.next();
+    await device.sees(() => conversation.running);
+    assert.deepEqual([conversation.state, conversation.unsent], ["replying", undefined]);
+    run.write("Hi");
+    await device.sees(() => conversation.running?.content === "Hi");
+    assert.deepEqual(words(conversation), ["Hello?", "Hi"]);
+    run.write("!");
+    run.finish();
+    const reply = await sent;
+    assert.deepEqual([reply.content, conversation.state], ["Hi!", "idle"]);
+    assert.deepEqual(conversation.path, (await device.client.messages.list(chat.conversationId)).data);
+    conversation.close();
+  });
+
+  test("has one stream open while a reply is written, whoever asked", async () => {
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const other = new Device(chat);
+    const [conversation, beside] = await Promise.all([
+      device.open(chat.conversationId),
+      other.open(chat.conversationId),
+    ]);
+    await talk(chat, conversation, "One?", "One.");
+    const sent = conversation.send("Two?");
+    const run = await chat.engine.next();
+    run.write("Tw");
+    for (const [each, seen] of [
+      [device, conversation],
+      [other, beside],
+    ] as const) {
+      await each.sees(() => seen.running?.content === "Tw");
+      assert.equal(each.streams, 1);
+    }
+    run.finish();
+    await sent;
+    conversation.close();
+    beside.close();
+    await settle();
+    assert.deepEqual([device.streams, other.streams], [0, 0]);
+  });
+
+  test("that was made a moment ago is not read; its first reply has its own stream, then it is followed", async () => {
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const conversation = await device.open(await device.client.conversations.create({ twinId: "scripted" }));
+    const sent = conversation.send("Hello?");
+    const run = await chat.engine.next();
+    run.write("Hi");
+    await device.sees(() => conversation.running?.content === "Hi");
+    assert.deepEqual(device.asked, ["POST /conversations", "POST /conversations/…/messages/stream"]);
+    run.finish();
+    await sent;
+    await settle();
+    assert.deepEqual(device.asked.slice(2), ["GET /conversations/…/stream?after=…"]);
+    await new Device(chat).client.conversations.update(conversation.id, { title: "Ada" });
+    await device.sees(() => conversation.conversation.title === "Ada");
+    assert.equal(device.asked.length, 3);
+    conversation.close();
+  });
+
+  test("shows what others do: messages, other branches, the title, the deletion", async () => {
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const other = new Device(chat);
+    const conversation = await device.open(chat.conversationId);
+    const first = await talk(chat, conversation, "One?", "One.");
+    const elsewhere = await other.open(chat.conversationId);
+    await talk(chat, elsewhere, "Two?", "Two.");
+    await device.sees(() => last(conversation).content === "Two." && conversation.state === "idle");
+    const [question] = elsewhere.path;
+    assert.ok(question);
+    await Promise.all([elsewhere.edit(question, "Three?"), answer(chat, "Three.")]);
+    await device.sees(() => last(conversation).content === "Three." && conversation.state === "idle");
+    assert.deepEqual(words(conversation), ["Three?", "Three."]);
+    assert.deepEqual(
+      conversation.branchesOf(question).map(({ content }) => content),
+      ["One?", "Three?"],
+    );
+    await other.client.conversations.update(chat.conversationId, { lastMessageId: first.id });
+    await device.sees(() => conversation.path.length === 2 && last(conversation).id === first.id);
+    await elsewhere.choose(question);
+    await device.sees(() => conversation.path.length === 4);
+    assert.deepEqual(words(conversation), ["One?", "One.", "Two?", "Two."]);
+    await other.client.conversations.delete(chat.conversationId);
+    await device.sees(() => conversation.state === "deleted");
+    assert.deepEqual(words(conversation), []);
+    await assert.rejects(conversation.send("Hello?"), NotFoundError);
+  });
+
+  test("a question that is asked again, and one that is edited, are other branches", async () => {
+    await using chat = await openChat(inProcess);
+    const conversation = await new Device(chat).open(chat.conversationId);
+    const first = await talk(chat, conversation, "One?", "One.");
+    const second = await talk(chat, conversation, "Two?", "Two.");
+    await Promise.all([conversation.again(second), answer(chat, "Two!")]);
+    assert.deepEqual(words(conversation), ["One?", "One.", "Two?", "Two!"]);
+    await Promise.all([conversation.again(first), answer(chat, "One!")]);
+    assert.deepEqual(words(conversation), ["One?", "One!"]);
+    conversation.close();
+  });
+
+  test("goes on from what it shows, also where another device has gone elsewhere", async () => {
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const other = new Device(chat);
+    const conversation = await device.open(chat.conversationId);
+    await talk(chat, conversation, "One?", "One.");
+    await device.sees(() => device.streams === 1);
+    device.hinder = (what) => what.includes("/stream?") && new Promise(() => {});
+    device.cut();
+    const elsewhere = await other.open(chat.conversationId);
+    const [question] = elsewhere.path;
+    assert.ok(question);
+    await Promise.all([elsewhere.edit(question, "Two?"), answer(chat, "Two.")]);
+    const sent = conversation.send("Why?");
+    const run = await answer(chat, "Because.");
+    assert.deepEqual(
+      run.turn.history.map(({ content }) => content),
+      ["One?", "One."],
+    );
+    await sent;
+    assert.deepEqual(words(conversation), ["One?", "One.", "Why?", "Because."]);
+    conversation.close();
+    elsewhere.close();
+  });
+
+  test("a message into a busy conversation waits for the running reply, which is seen meanwhile", async () => {
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const conversation = await device.open(chat.conversationId);
+    const { run } = await chat.begin("Elsewhere?");
+    await device.sees(() => conversation.running);
+    const sent = conversation.send("Mine?");
+    await settle();
+    run.write("Else");
+    await device.sees(() => conversation.path.some(({ content }) => content === "Else"));
+    assert.deepEqual([conversation.state, device.streams], ["sending", 1]);
+    run.write("where.");
+    run.finish();
+    await answer(chat, "Mine.");
+    assert.equal((await sent).content, "Mine.");
+    assert.deepEqual(words(conversation), ["Elsewhere?", "Elsewhere.", "Mine?", "Mine."]);
+    await assert.rejects(Promise.all([conversation.send("a"), conversation.send("b")]), ConflictError);
+    conversation.close();
+  });
+
+  test("stops the running reply, and says what a person thinks of one", async () => {
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const conversation = await device.open(chat.conversationId);
+    const sent = conversation.send("Hello?");
+    (await chat.engine.next()).write("Hi");
+    await device.sees(() => conversation.running?.content === "Hi");
+    await conversation.cancel();
+    const reply = await sent;
+    assert.deepEqual([reply.status, reply.content], ["cancelled", "Hi"]);
+    await conversation.rate(reply, "down", "Too short.");
+    assert.equal(last(conversation).feedback?.comment, "Too short.");
+    await conversation.rate(reply, null);
+    assert.equal(last(conversation).feedback, null);
+    conversation.close();
+  });
+});
+
+describe("an open conversation that is long", () => {
+  /** A conversation of so many questions behind each other, or in the first one's place. */
+  async function openLong(questions: number, after?: null) {
+    const chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const replies: Message[] = [];
+    for (let n = 0; n < questions; n++) {
+      const body = { content: `Question ${n}`, ...(n > 0 && after === null && { after }) };
+      const [reply] = await Promise.all([
+        device.client.messages.send(chat.conversationId, body),
+        answer(chat, `Reply ${n}`),
+      ]);
+      replies.push(reply);
+    }
+    device.asked.length = 0;
+    return { chat, device, replies, [Symbol.asyncDispose]: () => chat[Symbol.asyncDispose]() };
+  }
+
+  test("has its last hundred messages, and those before page by page", async () => {
+    await using long = await openLong(120);
+    const conversation = await long.device.open(long.chat.conversationId);
+    assert.deepEqual(long.device.asked.filter((what) => what.includes("/messages")).length, 1);
+    assert.deepEqual([conversation.path.length, conversation.hasEarlier], [100, true]);
+    await conversation.earlier();
+    assert.deepEqual([conversation.path.length, conversation.hasEarlier], [200, true]);
+    await conversation.earlier();
+    assert.deepEqual(
+      [conversation.path.length, conversation.hasEarlier, words(conversation)[0]],
+      [240, false, "Question 0"],
+    );
+    conversation.close();
+  });
+
+  test("has a path that is older than a hundred newer messages, and all that stands beside it", async () => {
+    await using long = await openLong(61, null);
+    const { device, chat, replies } = long;
+    const shown = await device.open(chat.conversationId);
+    const first = replies[0]?.id ?? "";
+    await new Device(chat).client.conversations.update(chat.conversationId, { lastMessageId: first });
+    await device.sees(() => last(shown).id === first);
+    const opened = await device.open(chat.conversationId);
+    for (const conversation of [shown, opened]) {
+      assert.deepEqual(words(conversation), ["Question 0", "Reply 0"]);
+      const [question] = conversation.path;
+      assert.ok(question);
+      const versions = conversation.branchesOf(question);
+      assert.deepEqual([versions.length, versions[0]?.id], [61, question.id]);
+      conversation.close();
+    }
+  });
+});
+
+describe("a message that may not arrive", () => {
+  test("stays unsent, and is stored once however often it is sent", async () => {
+    using _hurried = hurry();
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const conversation = await device.open(chat.conversationId);
+    const { id: after } = await talk(chat, conversation, "One?", "One.");
+    device.hinder = (what) => {
+      if (what.startsWith("POST")) throw new TypeError("no network");
+    };
+    await assert.rejects(conversation.send("Two?"), { code: "connection_failed" });
+    const { unsent, state } = conversation;
+    assert.deepEqual([unsent?.content, unsent?.after, state], ["Two?", after, "idle"]);
+    device.hinder = () => {};
+    device.lose();
+    await talk(chat, conversation, "Two?", "Two.");
+    assert.deepEqual(words(conversation), ["One?", "One.", "Two?", "Two."]);
+    assert.equal((await device.client.messages.list(chat.conversationId, { path: "all" })).data.length, 4);
+    conversation.close();
+  });
+
+  test("stays unsent if it is refused, until it is given up", async () => {
+    await using chat = await openChat(inProcess);
+    const conversation = await new Device(chat).open(chat.conversationId);
+    await assert.rejects(conversation.send(" "), { code: "validation_error" });
+    assert.ok(conversation.unsent?.error instanceof BadRequestError);
+    conversation.discard();
+    assert.deepEqual([conversation.unsent, conversation.state], [undefined, "idle"]);
+    conversation.close();
+  });
+});
+
+describe("an open conversation that cannot be followed", () => {
+  test("has the words of its own replies where fetch gives no body before its end", async () => {
+    using _hurried = hurry();
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat, { streams: false });
+    const conversation = await device.open(chat.conversationId);
+    const sent = conversation.send("Hello?");
+    const run = await chat.engine.next();
+    run.write("Hi");
+    await device.sees(() => conversation.running);
+    run.finish();
+    await sent;
+    assert.deepEqual([words(conversation), conversation.problem], [["Hello?", "Hi"], undefined]);
+    conversation.close();
+  });
+
+  test("says why, and tries again with the next message", async () => {
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    let isRefused = true;
+    const refused = { error: { code: "insufficient_scope", message: "Not this one." } };
+    device.service = {
+      fetch: async (request) =>
+        isRefused && request.url.endsWith("/stream") && request.method === "GET"
+          ? Response.json(refused, { status: 403 })
+          : chat.service.fetch(request),
+    };
+    const conversation = await device.open(chat.conversationId);
+    await device.sees(() => conversation.problem);
+    assert.equal((conversation.problem as TwinServiceError).status, 403);
+    isRefused = false;
+    await talk(chat, conversation, "Hello?", "Hi!");
+    await settle();
+    assert.equal(conversation.problem, undefined);
+    await device.client.conversations.update(chat.conversationId, { title: "Ada" });
+    await device.sees(() => conversation.conversation.title === "Ada");
+    conversation.close();
+  });
+
+  test("goes on with the reply that runs, after a break in the middle of a word", async () => {
+    using _hurried = hurry();
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const conversation = await device.open(chat.conversationId);
+    await talk(chat, conversation, "One?", "One.");
+    const sent = conversation.send("Two?");
+    const run = await chat.engine.next();
+    run.write("Tw");
+    await device.sees(() => conversation.running?.content === "Tw");
+    device.cut();
+    run.write("o.");
+    await device.sees(() => conversation.running?.content === "Two.");
+    run.finish();
+    await sent;
+    assert.deepEqual(words(conversation), ["One?", "One.", "Two?", "Two."]);
+    conversation.close();
+  });
+
+  test("is left: its reply goes on, and who waits for that is told", async () => {
+    await using chat = await openChat(inProcess);
+    const conversation = await new Device(chat).open(chat.conversationId);
+    const sent = conversation.send("Hello?");
+    const run = await chat.engine.next();
+    await settle();
+    conversation.close();
+    await assert.rejects(sent, { code: "detached" });
+    run.write("Hi");
+    run.finish();
+    await settle();
+    const [, reply] = (await new Device(chat).client.messages.list(chat.conversationId)).data;
+    assert.deepEqual([reply?.status, reply?.content], ["completed", "Hi"]);
+  });
+});
