@@ -179,6 +179,47 @@ function joinLines(text: string): string {
   return /^\s*(?:[|>]|`{3}|~{3})/mu.test(text) ? text : text.replace(softBreak, " ");
 }
 
+const inWords = new RegExp(
+  [
+    /(?<!`)(?<ticks>`{1,9})(?!`).*?(?<!`)\k<ticks>(?!`)/u.source, // code stays as it is
+    /\[!\[(?<badge>[^\][]*)\]\((?<shield>[^()\s]*)[^()]*\)\]\([^()]*\)/u.source,
+    /!\[(?<alt>[^\][]*)\]\((?<source>[^()\s]*)[^()]*\)/u.source,
+    /\[(?<label>[^\][]+)\]\((?!(?:https?|mailto|tel):)[^()]*\)/u.source,
+    /(?<!\\)<\/?(?:a|abbr|center|div|font|img|ins|kbd|mark|p|small|span|sub|u)(?=[\s/>])[^<>]*>|<\/sup>/u
+      .source,
+    /(?<power>(?<!\\)<sup>)/u.source,
+    /(?<lineBreak>(?<!\\)<br\s*\/?>)/u.source,
+  ].join("|"),
+  "giu",
+);
+const badgeAddress = /badge|shields\.io|\.svg(?:$|\?)/iu;
+
+/**
+ * A block as it is quoted: without anchors and badges, and without links and pictures that lead nowhere outside of its file.
+ * Nothing, if it has nothing else.
+ */
+export function toQuoted(block: Block): Block[] {
+  if (!("text" in block) || block.kind === "code") return [block];
+  const text = quoted(block.text);
+  if (text === "") return [];
+  if (block.kind !== "parts") return [{ ...block, text }];
+  const parts = block.parts.map((part) => ({ ...part, text: quoted(part.text) }));
+  return [{ ...block, text, head: quoted(block.head), parts }];
+}
+
+function quoted(markdown: string): string {
+  const text = markdown.replace(inWords, (whole, ...found) => {
+    const { ticks, badge, shield, alt, source = "", label, lineBreak, power } = found.at(-1);
+    if (ticks !== undefined) return whole;
+    if (badge !== undefined) return badgeAddress.test(shield) ? "" : badge;
+    if (alt !== undefined && badgeAddress.test(source)) return "";
+    if (alt !== undefined) return /^https?:/iu.test(source) ? whole : alt;
+    if (power !== undefined) return "^";
+    return label ?? (lineBreak === undefined ? "" : " ");
+  });
+  return text.trim();
+}
+
 /** Longer lines are no headings, and searching them for pairs of marks would take long. */
 const longestLine = 500;
 const inlineLexer = new Lexer({ gfm: true });

@@ -10,7 +10,7 @@
  */
 
 import type { Twin } from "../../core/twins/twins.ts";
-import { type Block, readBlocks } from "./blocks.ts";
+import { type Block, readBlocks, toQuoted } from "./blocks.ts";
 import { readFrontMatter } from "./front-matter.ts";
 import type { KnowledgeWarning } from "./source.ts";
 
@@ -140,7 +140,7 @@ function divide(blocks: readonly Block[], title?: Block) {
     const section = open.at(-1);
     if (section?.isKnown) {
       if (block.kind === "asked") for (const phrase of block.phrases) section.askedAs.push(phrase);
-      else if (!isContents(block)) section.blocks.push(block);
+      else if (!isContents(block)) section.blocks.push(...toQuoted(block));
     } else if ("text" in block) {
       persona.push(block.text);
       if (section && voiceHeading.test(section.heading)) voice.push(block.text);

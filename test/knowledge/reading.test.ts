@@ -525,3 +525,22 @@ test("4,000 characters of any script take the processor no longer than a request
     await settle();
   }
 });
+
+test("what is quoted has no anchors, badges, or links and pictures that lead nowhere outside of its file", () => {
+  const text = [
+    "# Ada",
+    '<a id="top"></a>See <a name=x></a>[setup](setup.md), [here](#top), [site](https://a.b/c) and `[code](x.md)`<br>now: 10<sup>6</sup>.',
+    "[![build](https://img.shields.io/x.svg)](https://ci.test)",
+    "![a map](img/map.png) ![far](https://a.b/far.png)",
+    "- [one](a.md): first\n- <kbd>Ctrl</kbd>",
+  ].join("\n\n");
+  const { sections } = readDocument({ path: "a.md", text });
+  assert.deepEqual(
+    sections.flatMap(({ blocks }) => blocks.map((block) => "text" in block && block.text)),
+    [
+      "See setup, here, [site](https://a.b/c) and `[code](x.md)` now: 10^6.",
+      "a map ![far](https://a.b/far.png)",
+      "- one: first\n- Ctrl",
+    ],
+  );
+});
