@@ -24,8 +24,8 @@ export interface Source {
 const code = /(?<!`)(?<ticks>`{1,9})(?!`).*?(?<!`)\k<ticks>(?!`)/u.source;
 const beginnings = new RegExp(
   [
-    // A code block. No backtick may follow: ```npm start``` is a line with code in it.
-    /^[ \t]*(?<fence>`{3,}(?=[^`\n]*$)|~{3,}).*/u.source,
+    // A code block; longer fences are none: their ends would be a pattern that is too large. No backtick may follow: ```npm start``` is a line with code in it.
+    /^[ \t]*(?<fence>`{3,99}(?=[^`\n]*$)|~{3,99}).*/u.source,
     // A box whose text is indented: `!!! note "Title"` of MkDocs; `??? question "Title"` is folded.
     /^(?<box>!!!|\?\?\?\+?)(?:[ \t]+[\w-]+)+[ \t]*(?:"(?<title>.*)")?[ \t]*$/u.source,
     // A comment: HTML's, MDX's, Obsidian's.

@@ -544,3 +544,10 @@ test("what is quoted has no anchors, badges, or links and pictures that lead now
     ],
   );
 });
+
+test("a fence of a megabyte is text, and makes nothing fail", () => {
+  for (const mark of ["`", "~"]) {
+    const text = `# Ada\n\n${mark.repeat(2 ** 20)}\n\nIt turns.\n`;
+    assert.doesNotThrow(() => readDocument({ path: "a.md", text }), mark);
+  }
+});
