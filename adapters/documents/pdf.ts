@@ -203,7 +203,7 @@ class PdfReader {
       const own = FPDFText_GetTextObject(text, at);
       if (own !== object || own === 0) [object, style] = [own, this.#styleOf(text, at)];
       this.#letters++;
-      if (FPDFText_HasUnicodeMapError(text, at) === 1) this.#unknownLetters++;
+      if (!usual.test(letter) && FPDFText_HasUnicodeMapError(text, at) === 1) this.#unknownLetters++;
       const place = this.#placeOf(text, at, style.turn);
       if (last && isBeside(last, place, style)) {
         last.text += (isSpace ? " " : "") + letter;
@@ -283,6 +283,9 @@ function isBeside(last: Open, { x, end, y }: Place, { size, isBold, turn }: Styl
   const gap = Math.max(x - last.end, last.x - end);
   return Math.abs(y - last.y) < 0.2 * size && gap < size;
 }
+
+/** Letters that are what they seem, also where a font does not say so: PDFium knows them by their glyphs' names. */
+const usual = /[A-Za-zÀ-ſА-я]/u;
 
 /** Ligatures and other forms that letters take in a line, as they are written. */
 const forms = /[\uf900-\ufdff\ufe30-\ufe4f\ufe70-\ufeff\ufb00-\ufb4f\u2e80-\u2fdf]/u;
