@@ -180,6 +180,9 @@ function bandAt(rows: readonly Row[], at: number): { to: number; gaps: Interval[
   for (let row = at; row < rows.length; row++) {
     const cells = rows[row] ?? [];
     const size = Math.max(...cells.map((cell) => cell.size), 1);
+    // A line of other letters than the rows beside it is a heading.
+    const isOther = row > at && Math.abs((cells[0]?.size ?? 0) - (first[0]?.size ?? 0)) > 0.12 * size;
+    if (isOther && (cells.length === 1 || first.length === 1)) break;
     // What follows far below is another part of the page.
     const above = rows[row - 1]?.[0];
     if (row > at && above && above.y - (cells[0]?.y ?? 0) > 5 * size) break;

@@ -202,6 +202,15 @@ test("rows of a PDF are a table, also on a turned page", async () => {
   assert.equal(await textOf("a.pdf", pdf([draw(turned, "0 1 -1 0")], { page: "/Rotate 90" })), table);
 });
 
+test("a heading beside a table is none of its rows", async () => {
+  const rows = ["Attic", "Garden", "Tower"].flatMap((name, at): Text[] => [
+    [11, 60, 690 - 16 * at, name],
+    [11, 300, 690 - 16 * at, String(40 + at)],
+  ]);
+  const text = await textOf("a.pdf", pdf([draw([[18, 60, 720, "Rooms"], ...rows, [18, 60, 620, "Food"]])]));
+  assert.equal(text, "# Rooms\n\n- Attic: 40\n- Garden: 41\n- Tower: 42\n\n# Food");
+});
+
 test("lines of a PDF are one paragraph at any spacing, and a wider gap begins another", async () => {
   for (const step of [13, 16.5, 22]) {
     const text = await textOf(
