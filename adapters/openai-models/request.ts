@@ -45,19 +45,29 @@ export function completionRequest(asking: Asking) {
   const { twin, history, content } = turn;
   const { messages, members } = continuationOf(partial, continuation);
   const system = instructions.trim() === "" ? [] : [{ role: "system", content: instructions }];
-  // One message, because some chat templates accept only users and assistants in turn.
   const question = { role: "user", content: findings === null ? content : `${findings}\n\n${content}` };
   return {
     model,
     tools: tools.length > 0 ? tools : undefined,
     // Claude's gateways refuse calls in a conversation without a list of tools.
     tool_choice: tools.length > 0 && !isTool ? "none" : undefined,
-    messages: [...system, ...history, question, ...roundsOf(asking), ...messages],
+    messages: [...system, ...inTurn([...history, question]), ...roundsOf(asking), ...messages],
     temperature: twin.temperature ?? undefined,
     stream: true,
     stream_options: counted ? { include_usage: true } : undefined,
     ...members,
   };
+}
+
+/** Messages of one role in a row as one message, because some chat templates accept only users and assistants in turn. */
+function inTurn(messages: readonly { readonly role: string; readonly content: string }[]) {
+  const told: { role: string; content: string }[] = [];
+  for (const { role, content } of messages) {
+    const last = told.at(-1);
+    if (last?.role === role) last.content += `\n\n${content}`;
+    else told.push({ role, content });
+  }
+  return told;
 }
 
 /** The calls so far and their results. Told in words to a server that is asked without tools, as it may refuse calls, too. */

@@ -15,7 +15,13 @@ import {
   placesOf,
   rangesAt,
 } from "../../core/store/path.ts";
-import { type MessageRecord, questionsSeen } from "../../core/store/records.ts";
+import {
+  historySeen,
+  type MessageRecord,
+  questionsSeen,
+  windowOf,
+  withoutFailed,
+} from "../../core/store/records.ts";
 import type { Listing, MessageSlice, Reach, Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlValue } from "./driver.ts";
 import { historyFromRow, messageColumns, messageFromRow, pathFromRow } from "./rows.ts";
@@ -38,6 +44,10 @@ export function messageMethods(
       if (!row) return [];
       const current = pathFromRow(row);
       const path = await findPath(driver, conversationId, seq, current);
+      if (Number(row.alone_count) > 0) {
+        const before = rangesAt(path, 0, lengthOf(path, 0) - 1);
+        return readMixedHistory(driver, { owner, conversationId, before, characters });
+      }
       let failed = Number(row.failed);
       if (current && failed > 0) {
         const rows = await driver.all(failedBefore, [conversationId, seq]);
@@ -65,6 +75,33 @@ export function messageMethods(
     },
   };
 }
+
+/** The history of a path on which messages stand alone, so that places do not tell questions from replies. */
+async function readMixedHistory(
+  driver: SqlDriver,
+  of: { owner: string; conversationId: string; before: MessageRanges; characters: number },
+): Promise<readonly Pick<MessageRecord, "role" | "content">[]> {
+  const { owner, conversationId, before, characters } = of;
+  const rows: SqlRow[] = [];
+  for (const range of before) rows.push(...(await driver.all(marksIn, [conversationId, ...range])));
+  const marks = rows.map((row) => ({
+    seq: Number(row.seq),
+    role: String(row.role) as MessageRecord["role"],
+    status: String(row.status) as MessageRecord["status"],
+    alone: Number(row.alone) === 1,
+  }));
+  const ranges: [number, number][] = [];
+  for (const { seq } of windowOf(withoutFailed(marks))) {
+    const last = ranges.at(-1);
+    if (last?.[1] === seq) last[1]++;
+    else ranges.push([seq, seq + 1]);
+  }
+  const newestFirst = await readRanges(driver, historyIn.desc, [owner, conversationId], ranges, characters);
+  return historySeen(newestFirst.reverse().map(historyFromRow), characters);
+}
+
+const marksIn = `SELECT seq, role, status, alone FROM messages
+  WHERE conversation_id = $1 AND seq >= $2 AND seq < $3 ORDER BY seq`;
 
 async function listMessages(
   driver: SqlDriver,
@@ -209,7 +246,7 @@ const branchesTo = `SELECT seq, branch_from FROM messages
 /** What a model does not see is found in an index of its own. */
 const failedBefore = `SELECT seq FROM messages WHERE conversation_id = $1 AND seq < $2 AND status = 'failed'`;
 
-const countFailed = `SELECT path,
+const countFailed = `SELECT path, alone_count,
     (SELECT count(*) FROM messages WHERE conversation_id = $2 AND seq < $4 AND status = 'failed') AS failed
   FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
 

@@ -5,9 +5,16 @@
  */
 
 import { setImmediate } from "node:timers";
-import { type MessagePath, withPair } from "../../core/store/path.ts";
-import { type EndReply, mostBranches } from "../../core/store/records.ts";
-import type { AbandonedReply, BeginReply, BeginResult, SaveResult, Store } from "../../core/store/store.ts";
+import { type MessagePath, withMessages } from "../../core/store/path.ts";
+import { type Answerer, type EndReply, type MessageRecord, mostBranches } from "../../core/store/records.ts";
+import type {
+  AbandonedReply,
+  AddMessage,
+  BeginReply,
+  NotStored,
+  SaveResult,
+  Store,
+} from "../../core/store/store.ts";
 import { findClaim, makeClaim } from "./claims.ts";
 import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { findPath } from "./messages.ts";
@@ -18,24 +25,27 @@ import { addUsage } from "./usage.ts";
 /** The store's methods about replies in progress. */
 export function replyMethods(
   driver: SqlDriver,
-): Pick<Store, "beginReply" | "saveReply" | "endReply" | "requestCancel"> {
+): Pick<Store, "beginReply" | "addMessage" | "saveReply" | "endReply" | "requestCancel"> {
   const saves = new Saves(driver);
   return {
     async beginReply(begin) {
-      // Nearly always the conversation never forked, and is as the caller knows it.
-      let way: Way | undefined =
-        begin.forkAt === undefined ? { path: null, from: null, before: null } : undefined;
-      for (;;) {
-        const begun = way && (await driver.batch(beginStatements(begin, way)));
-        if (begun?.committed) {
-          // Read as the conversation is taken: without a statement of its own.
-          const taken = begun.rows.flat().find((row) => "memory" in row);
-          return { result: "begun", memory: textOrNull(taken?.memory) };
-        }
-        const found = await findWay(driver, begin);
-        if ("result" in found) return found;
-        way = found; // the obstacle is gone: try again
-      }
+      const { question: first } = begin;
+      const stored = await storeMessage(driver, begin, { first, length: 2, answeredBy: "twin" }, (way) =>
+        beginStatements(begin, way),
+      );
+      if ("result" in stored) return stored;
+      // Read as the conversation is taken: without a statement of its own.
+      const taken = stored.rows.find((row) => "memory" in row);
+      return { result: "begun", memory: textOrNull(taken?.memory) };
+    },
+
+    async addMessage(add) {
+      const { message: first, waits } = add;
+      const needed = waits ? "person" : undefined;
+      const stored = await storeMessage(driver, add, { first, length: 1, answeredBy: needed }, (way) =>
+        addStatements(add, way),
+      );
+      return "result" in stored ? stored : { result: "added" };
     },
 
     async saveReply({ owner, id, content, sources, lastAttempt, lease }): Promise<SaveResult> {
@@ -125,14 +135,16 @@ function abandonedFromRow(row: SqlRow): AbandonedReply {
   };
 }
 
-/** How a question continues a conversation. */
+/** How a message continues a conversation. */
 interface Way {
-  /** The path with the question and its reply. */
+  /** The path that it goes on from, and then the path with it. */
   readonly path: MessagePath;
-  /** The number of the reply that it goes on from, if that is not the message before it in the log. */
+  /** The number of the message that it goes on from, if that is not the one before it in the log. */
   readonly from: number | null;
   /** The path before. */
   readonly before: string | null;
+  /** The reply in progress that ends with it. */
+  readonly replaces: EndReply | undefined;
 }
 
 async function countBranches(driver: SqlDriver, conversationId: string): Promise<number> {
@@ -142,13 +154,14 @@ async function countBranches(driver: SqlDriver, conversationId: string): Promise
   return Number(row?.branches);
 }
 
-function beginStatements(begin: BeginReply, { path, from, before }: Way): SqlStatement[] {
+function beginStatements(begin: BeginReply, { path, from, before, replaces }: Way): SqlStatement[] {
   const { owner, endUser = null, question, reply, lease, lastAttempt = false, claim } = begin;
   const { conversationId, seq, after } = question;
   // A fork replaces the path, wherever that ends.
   const expected = begin.forkAt === undefined ? after : null;
   return [
     ...(claim ? [makeClaim(claim, reply.id)] : []),
+    ...(replaces ? endStatements(replaces) : []),
     {
       sql: takeConversation,
       params: [
@@ -168,13 +181,15 @@ function beginStatements(begin: BeginReply, { path, from, before }: Way): SqlSta
   ];
 }
 
-/** Takes only a conversation whose log and path are as the caller knows them, so that they need not be read. */
+/** The conversation with the owner `$1` and the id `$2` whose log and path are as the caller knows them, so that they need not be read. */
+const isAsKnown = `owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL) AND reply_id IS NULL AND log_length = $4
+    AND COALESCE(path, '') = COALESCE($5, '')
+    AND COALESCE(last_message_id, '') = COALESCE($6, last_message_id, '')`;
+
 const takeConversation = `UPDATE conversations
   SET reply_id = $7, log_length = log_length + 2, path = $9, last_message_id = $7, last_message_at = $8,
     updated_at = $8
-  WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL) AND reply_id IS NULL AND log_length = $4
-    AND COALESCE(path, '') = COALESCE($5, '')
-    AND COALESCE(last_message_id, '') = COALESCE($6, last_message_id, '')
+  WHERE ${isAsKnown} AND answered_by = 'twin'
   RETURNING (SELECT content FROM memories WHERE owner = $1 AND end_user = conversations.end_user
     AND twin_id = conversations.twin_id) AS memory`;
 
@@ -183,24 +198,71 @@ const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, cont
   ($1, $2, $3, 'user', $4, 'completed', $7, $8, $9, $5, $6, NULL, NULL, NULL, 0),
   ($1, $2, $10, 'assistant', '', 'in_progress', $12, $3, NULL, $11, NULL, $13, $14, $15, $16)`;
 
+function addStatements(add: AddMessage, { path, from, before, replaces }: Way): SqlStatement[] {
+  const { owner, endUser = null, message, claim, answeredBy = null, waits = false } = add;
+  const { id, conversationId, seq, after, role, author, content, createdAt, finishReason } = message;
+  const expected = add.forkAt === undefined ? after : null;
+  const isAnswer = role === "assistant";
+  return [
+    ...(claim ? [makeClaim(claim, id)] : []),
+    ...(replaces ? endStatements(replaces) : []),
+    {
+      sql: `${isAnswer ? addAnswer : waits ? addWaiting : addQuestion} WHERE ${isAsKnown}${waits ? " AND answered_by = 'person'" : ""}`,
+      params: [
+        ...[owner, conversationId, endUser, seq, before, expected],
+        ...[id, createdAt, toJson(path), answeredBy],
+      ],
+      expect: 1,
+    },
+    {
+      sql: insertAlone,
+      params: [
+        ...[owner, conversationId, id, role, content, finishReason, seq, after, from],
+        ...[createdAt, author],
+      ],
+    },
+    ...(isAnswer ? [{ sql: answerQuestions, params: [conversationId, seq] }] : []),
+  ];
+}
+
+const addQuestion = `UPDATE conversations
+  SET log_length = log_length + 1, alone_count = alone_count + 1, path = $9, last_message_id = $7,
+    last_message_at = $8, updated_at = $8, answered_by = COALESCE($10, answered_by)`;
+const addWaiting = `${addQuestion}, waiting_since = COALESCE(waiting_since, $8)`;
+const addAnswer = `${addQuestion}, waiting_since = NULL`;
+
+const insertAlone = `INSERT INTO messages (owner, conversation_id, id, role, alone, content, status, finish_reason, seq,
+    after_id, branch_from, created_at, completed_at, author)
+  VALUES ($1, $2, $3, $4, 1, $5, 'completed', $6, $7, $8, $9, $10, $10, $11)`;
+
+/** Of what a person says: the questions since a person spoke last, of which only the newest are looked at. */
+const answerQuestions = `UPDATE messages SET unanswered = NULL
+  WHERE conversation_id = $1 AND unanswered IS NOT NULL AND seq < $2 AND seq >= $2 - ${2 * 100}
+    AND seq > COALESCE((SELECT max(seq) FROM messages
+      WHERE conversation_id = $1 AND seq < $2 AND seq >= $2 - ${2 * 100} AND role = 'assistant' AND alone = 1), -1)`;
+
 /**
- * How a reply can begin now, or why it cannot. Looks for the claim last, because an equal request may begin the reply
- * between the two queries, and that reply does not make the conversation busy for this one.
+ * How a message can be stored now, or why it cannot. `answeredBy`: who has to answer. Looks for the claim last, because an
+ * equal request may begin the reply between the two queries, and that reply does not make the conversation busy for this one.
  */
 async function findWay(
   driver: SqlDriver,
-  { owner, endUser, question, claim, forkAt }: BeginReply,
-): Promise<BeginResult | Way> {
-  const { conversationId, seq, after } = question;
-  const sql = `SELECT reply_id, log_length, path, last_message_id FROM conversations
+  { owner, endUser, claim, forkAt, replaces }: BeginReply | AddMessage,
+  { conversationId, seq, after }: MessageRecord,
+  answeredBy: Answerer | undefined,
+): Promise<NotStored | Way> {
+  const sql = `SELECT reply_id, log_length, path, last_message_id, answered_by FROM conversations
     WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
   const [row] = await driver.all(sql, [owner, conversationId, endUser ?? null]);
   const made = claim && !claim.replaces ? await findClaim(driver, claim) : undefined;
   if (made) return { result: "claimed", claim: made };
   if (!row) return { result: "not_found" };
-  if (row.reply_id !== null) return { result: "busy", replyId: String(row.reply_id) };
+  const replyId = textOrNull(row.reply_id);
+  if (replyId !== null && replyId !== replaces?.id) return { result: "busy", replyId };
+  const who = String(row.answered_by) as Answerer;
+  if (answeredBy !== undefined && who !== answeredBy) return { result: "answered_by", answeredBy: who };
   const logLength = Number(row.log_length);
-  const lastMessageId = row.last_message_id === null ? null : String(row.last_message_id);
+  const lastMessageId = textOrNull(row.last_message_id);
   if (logLength !== seq || (forkAt === undefined && lastMessageId !== after)) {
     return { result: "moved", end: { logLength, lastMessageId } };
   }
@@ -211,8 +273,32 @@ async function findWay(
   if (isBranch && (await countBranches(driver, conversationId)) >= mostBranches) {
     return { result: "too_many_branches" };
   }
-  const before = row.path === null ? null : String(row.path);
-  return { path: withPair(upTo, seq), from: isBranch ? from : null, before };
+  return {
+    path: upTo,
+    from: isBranch ? from : null,
+    before: textOrNull(row.path),
+    replaces: replyId === null ? undefined : replaces,
+  };
+}
+
+/** Stores a message, nearly always as the caller knows the conversation, which never forked; else as it is found to be. */
+async function storeMessage(
+  driver: SqlDriver,
+  message: BeginReply | AddMessage,
+  { first, length, answeredBy }: { first: MessageRecord; length: number; answeredBy: Answerer | undefined },
+  statements: (way: Way) => readonly SqlStatement[],
+): Promise<NotStored | { readonly rows: readonly SqlRow[] }> {
+  const { forkAt, replaces } = message;
+  let way: Way | undefined =
+    forkAt === undefined ? { path: null, from: null, before: null, replaces } : undefined;
+  for (;;) {
+    const grown = way && { ...way, path: withMessages(way.path, first.seq, first.seq + length) };
+    const stored = grown && (await driver.batch(statements(grown)));
+    if (stored?.committed) return { rows: stored.rows.flat() };
+    const found: NotStored | Way = await findWay(driver, message, first, answeredBy);
+    if ("result" in found) return found;
+    way = found; // the obstacle is gone: try again
+  }
 }
 
 function endStatements(end: EndReply): SqlStatement[] {
@@ -221,7 +307,11 @@ function endStatements(end: EndReply): SqlStatement[] {
   const how = [status, finishReason, toJson(usage), toJson(error), completedAt, content, toJson(sources)];
   const params = [owner, id, conversationId, ...how, holder];
   return [
-    { sql: freeConversation, params: [owner, conversationId, id, completedAt], expect: 1 },
+    {
+      sql: end.handsOver ? handOver : freeConversation,
+      params: [owner, conversationId, id, completedAt],
+      expect: 1,
+    },
     leaseExpiredBefore === undefined
       ? { sql: endMessage, params, expect: 1 }
       : { sql: endAbandoned, params: [...params, leaseExpiredBefore], expect: 1 },
@@ -230,8 +320,12 @@ function endStatements(end: EndReply): SqlStatement[] {
   ];
 }
 
-const freeConversation = `UPDATE conversations SET reply_id = NULL, updated_at = $4
-  WHERE owner = $1 AND id = $2 AND reply_id = $3`;
+const free = "UPDATE conversations SET reply_id = NULL, updated_at = $4";
+const isTaken = "WHERE owner = $1 AND id = $2 AND reply_id = $3";
+const freeConversation = `${free} ${isTaken}`;
+const handOver = `${free}, answered_by = 'person',
+    waiting_since = COALESCE(waiting_since, (SELECT created_at FROM messages WHERE id = $3))
+  ${isTaken}`;
 
 const endMessage = `UPDATE messages SET status = $4, finish_reason = $5, token_usage = $6, failure = $7,
     completed_at = $8, content = COALESCE($9, content), sources = COALESCE($10, sources), lease_holder = NULL,

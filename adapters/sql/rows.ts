@@ -40,12 +40,12 @@ export function keyFromRow(row: SqlRow): ApiKeyRecord {
 }
 
 export const conversationColumns =
-  "owner, id, twin_id, end_user, title, name, reply_id, log_length, path, last_message_id, last_message_at, created_at, updated_at";
+  "owner, id, twin_id, end_user, title, name, reply_id, log_length, path, last_message_id, last_message_at, answered_by, waiting_since, created_at, updated_at";
 
 export function conversationToRow(conversation: ConversationRecord): SqlValue[] {
   const { owner, id, twinId, endUser, title, name, replyId, logLength, lastMessageId } = conversation;
-  const { lastMessageAt, createdAt, updatedAt } = conversation;
-  const messages = [logLength, null, lastMessageId, lastMessageAt];
+  const { lastMessageAt, answeredBy, waitingSince, createdAt, updatedAt } = conversation;
+  const messages = [logLength, null, lastMessageId, lastMessageAt, answeredBy, waitingSince];
   return [owner, id, twinId, endUser, title, name, replyId, ...messages, createdAt, updatedAt];
 }
 
@@ -62,6 +62,8 @@ export function conversationFromRow(row: SqlRow): ConversationRecord {
     logLength: Number(row.log_length),
     lastMessageId: textOrNull(row.last_message_id),
     lastMessageAt: numberOrNull(row.last_message_at),
+    answeredBy: String(row.answered_by) as ConversationRecord["answeredBy"],
+    waitingSince: numberOrNull(row.waiting_since),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
   };
@@ -73,13 +75,15 @@ export function pathFromRow(row: SqlRow): MessagePath {
 }
 
 export const messageColumns =
-  "id, conversation_id, role, content, status, finish_reason, seq, after_id, token_usage, failure, sources, twin_revision, attempt, continued_from, rating, rating_comment, rated_at, created_at, completed_at";
+  "id, conversation_id, role, alone, author, content, status, finish_reason, seq, after_id, token_usage, failure, sources, twin_revision, attempt, continued_from, rating, rating_comment, rated_at, created_at, completed_at";
 
 export function messageFromRow(row: SqlRow): MessageRecord {
   return {
     id: String(row.id),
     conversationId: String(row.conversation_id),
     role: String(row.role) as MessageRecord["role"],
+    alone: Number(row.alone) === 1,
+    author: textOrNull(row.author),
     content: String(row.content),
     status: String(row.status) as MessageRecord["status"],
     finishReason: textOrNull(row.finish_reason) as MessageRecord["finishReason"],

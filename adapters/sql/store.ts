@@ -8,7 +8,7 @@
  * @module
  */
 
-import { wholePath } from "../../core/store/path.ts";
+import { type MessagePath, wholePath } from "../../core/store/path.ts";
 import type {
   ApiKeyRecord,
   ConversationRecord,
@@ -168,7 +168,7 @@ async function createConversation(
     ...(clientToken === undefined ? [] : [keepClientToken(clientToken)]),
     {
       sql: `INSERT INTO conversations (${conversationColumns})
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
         ON CONFLICT (owner, twin_id, COALESCE(end_user, ''), name) WHERE name IS NOT NULL DO NOTHING`,
       params: conversationToRow(conversation),
       expect: 1,
@@ -208,17 +208,12 @@ async function updateConversation(
   driver: SqlDriver,
   reach: Reach,
   id: string,
-  { title, last }: ConversationChange,
+  change: ConversationChange,
   at: number,
 ): Promise<ConversationRecord | undefined> {
   const { owner, endUser = null } = reach;
-  if (!last) {
-    const row = await changeOne(driver, {
-      sql: `UPDATE conversations SET title = $4, updated_at = $5 WHERE ${isFound} RETURNING ${conversationColumns}`,
-      params: [owner, id, endUser, title ?? null, at],
-    });
-    return row && conversationFromRow(row);
-  }
+  const { last } = change;
+  if (!last) return changeConversation(driver, { owner, id, endUser }, change, at);
   for (;;) {
     const [found] = await driver.all(`SELECT ${conversationColumns} FROM conversations WHERE ${isFound}`, [
       owner,
@@ -228,23 +223,37 @@ async function updateConversation(
     if (!found || found.reply_id !== null) return found && conversationFromRow(found);
     const logLength = Number(found.log_length);
     const path = wholePath(await findPath(driver, id, last.seq, pathFromRow(found)), logLength);
-    const row = await changeOne(driver, {
-      sql: `UPDATE conversations SET title = ${title === undefined ? "title" : "$8"}, updated_at = $4, path = $5,
-          last_message_id = $6
-        WHERE ${isFound} AND reply_id IS NULL AND log_length = $7 RETURNING ${conversationColumns}`,
-      params: [
-        owner,
-        id,
-        endUser,
-        at,
-        toJson(path),
-        last.id,
-        logLength,
-        ...(title === undefined ? [] : [title]),
-      ],
-    });
-    if (row) return conversationFromRow(row);
+    const moved = { path, lastId: last.id, logLength };
+    const changed = await changeConversation(driver, { owner, id, endUser }, change, at, moved);
+    if (changed) return changed;
   }
+}
+
+/** Changes a conversation; another path only while no reply runs, and no message was stored since it was found. */
+async function changeConversation(
+  driver: SqlDriver,
+  { owner, id, endUser }: { owner: string; id: string; endUser: string | null },
+  { title, answeredBy }: ConversationChange,
+  at: number,
+  moved?: { path: MessagePath; lastId: string; logLength: number },
+): Promise<ConversationRecord | undefined> {
+  const params: SqlValue[] = [owner, id, endUser, at];
+  const parameter = (value: SqlValue) => `$${params.push(value)}`;
+  const set = [
+    "updated_at = $4",
+    ...(title === undefined ? [] : [`title = ${parameter(title)}`]),
+    ...(answeredBy === undefined ? [] : [`answered_by = ${parameter(answeredBy)}`]),
+    ...(answeredBy === "twin" ? ["waiting_since = NULL"] : []),
+    ...(moved
+      ? [`path = ${parameter(toJson(moved.path))}`, `last_message_id = ${parameter(moved.lastId)}`]
+      : []),
+  ];
+  const isUnmoved = moved ? ` AND reply_id IS NULL AND log_length = ${parameter(moved.logLength)}` : "";
+  const row = await changeOne(driver, {
+    sql: `UPDATE conversations SET ${set.join(", ")} WHERE ${isFound}${isUnmoved} RETURNING ${conversationColumns}`,
+    params,
+  });
+  return row && conversationFromRow(row);
 }
 
 async function deleteConversation(
@@ -280,25 +289,42 @@ const isNamed = "owner = $1 AND twin_id = $2 AND COALESCE(end_user, '') = $3 AND
 const isFound = "owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)";
 
 function conversationList({ owner, endUser }: Reach, slice: ConversationSlice): ListStatement {
-  const { twinIds, order = "desc", after } = slice;
+  const { twinIds, answeredBy, waiting = false, order = "desc", after } = slice;
   const params: SqlValue[] = [owner];
   const parameter = (value: SqlValue) => `$${params.push(value)}`;
-  const ofEndUser = endUser === undefined ? "" : ` AND end_user = ${parameter(endUser)}`;
-  const withTwins = twinIds ? ` AND twin_id IN (${twinIds.map(parameter)})` : "";
-  const where = `owner = $1${ofEndUser}${withTwins}`;
+  const where = [
+    "owner = $1",
+    ...(endUser === undefined ? [] : [`end_user = ${parameter(endUser)}`]),
+    ...(twinIds ? [`twin_id IN (${twinIds.map(parameter)})`] : []),
+    ...(answeredBy === undefined ? [] : [`answered_by = '${answeredBy}'`]), // as in the condition of an index
+    ...(waiting ? ["waiting_since IS NOT NULL"] : []),
+  ].join(" AND ");
   return {
     columns: conversationColumns,
     from: "conversations",
     where,
     params,
-    // One end user's are few, and so are those with some of the twins; others are counted as they come and go.
-    total:
-      endUser !== undefined || (twinIds?.length ?? 0) > 1
-        ? `SELECT count(*) AS total FROM conversations WHERE ${where}`
-        : totalOf(twinIds ? "'conversations/' || CAST($2 AS TEXT)" : "'conversations'"),
-    order: order === "desc" ? "created_at DESC, id DESC" : "created_at, id",
+    total: totalOfConversations(where, slice, endUser),
+    order: waiting ? "waiting_since, id" : order === "desc" ? "created_at DESC, id DESC" : "created_at, id",
     after: after && [order === "desc" ? "<" : ">", after.createdAt, after.id],
   };
+}
+
+/**
+ * One end user's conversations are few, and so are those with some of the twins and those that wait; others are counted as
+ * they come and go. Those that a person answers are counted by their index, and so are, as the rest, those that a twin answers.
+ */
+function totalOfConversations(
+  where: string,
+  { twinIds, answeredBy, waiting = false }: ConversationSlice,
+  endUser: string | undefined,
+): string {
+  const counted = totalOf(twinIds ? "'conversations/' || CAST($2 AS TEXT)" : "'conversations'");
+  const isFew = endUser !== undefined || (twinIds?.length ?? 0) > 1 || waiting || answeredBy === "person";
+  if (isFew) return `SELECT count(*) AS total FROM conversations WHERE ${where}`;
+  if (answeredBy === undefined) return counted;
+  const byPerson = where.replace("answered_by = 'twin'", "answered_by = 'person'");
+  return `SELECT (${counted}) - (SELECT count(*) FROM conversations WHERE ${byPerson}) AS total`;
 }
 
 /** The name in `totals` of an owner's conversations, or of those with one twin. */

@@ -102,6 +102,7 @@ async function ask(engine: TwinEngine, twin: Twin, content: string): Promise<Ans
       if (Array.isArray(event.sources)) sources = event.sources.map(({ heading }) => String(heading));
     },
     beginActing: async () => {},
+    handOver: () => {},
     hold: () => true,
     signal: new AbortController().signal,
   };

@@ -106,6 +106,7 @@ export function parseTwinFile(file: string, bytes: Uint8Array, options: TwinFile
     language: values.language ?? null,
     knowledge: values.knowledge ?? null,
     tools: values.tools ?? [],
+    handover: values.handover ?? false,
   };
   const tests = (values.tests ?? []).map((test, at) => toGoldenQuestion(test, lineOf(["tests", at, "ask"])));
   return { twin, tests, instructionsLine: line };
@@ -171,6 +172,7 @@ interface FrontMatter {
   readonly language?: string;
   readonly knowledge?: KnowledgeMode;
   readonly tools?: readonly string[];
+  readonly handover?: boolean;
   readonly tests?: readonly WrittenTest[];
 }
 
@@ -326,6 +328,7 @@ function rulesFor(engines: readonly string[]): RulesFor<FrontMatter> {
     language: languageRule,
     knowledge: knowledgeRule,
     tools: listOf("tools", ", such as [orders, weather/forecast]"),
+    handover: { expected: "true or false", accepts: (value) => typeof value === "boolean" },
     tests: testsRule,
   };
 }

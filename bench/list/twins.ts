@@ -14,6 +14,7 @@ export const twins: readonly TwinResource[] = ["echo", "model"].map((id) => ({
   avatarUrl: null,
   greeting: "Good morning! What would you like to know?",
   tags: ["bench", id],
+  handover: false,
   createdAt: "2026-11-28T10:00:00.000Z",
   updatedAt: "2026-11-28T10:00:00.000Z",
 }));

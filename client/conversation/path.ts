@@ -572,6 +572,7 @@ function newMessage(
     role: isQuestion ? "user" : "assistant",
     status: isQuestion ? "completed" : "in_progress",
     completedAt: isQuestion ? now : null,
+    author: null,
     inReplyTo: isQuestion ? null : after,
     finishReason: null,
     usage: null,

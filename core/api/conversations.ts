@@ -4,16 +4,18 @@
  * @module
  */
 
+import { keyRequired } from "../auth/credentials.ts";
 import { invalidApiKey } from "../auth/key-lookup.ts";
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type CallerReach, route } from "../http/route.ts";
-import { type ConversationRecord, type MessageRecord, newConversation } from "../store/records.ts";
 import {
-  conversationBusy,
-  conversationNotFound,
-  requireEndedReply,
-  validationError,
-} from "../wire/errors.ts";
+  type Answerer,
+  type ConversationRecord,
+  type MessageRecord,
+  newConversation,
+} from "../store/records.ts";
+import type { TwinSource } from "../twins/twins.ts";
+import { conversationBusy, conversationNotFound, requirePlace, validationError } from "../wire/errors.ts";
 import { headerNames } from "../wire/request.ts";
 import { conversationResource } from "../wire/resources.ts";
 import {
@@ -23,7 +25,7 @@ import {
   createConversationSchema,
   updateConversationSchema,
 } from "../wire/schemas.ts";
-import { requireConversation, requireMessage, requireTwin } from "./lookup.ts";
+import { findTwin, requireConversation, requireMessage, requireTwin } from "./lookup.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
 
 export const conversationRoutes = [
@@ -70,14 +72,17 @@ export const conversationRoutes = [
     success: { status: 200, description: "A page of conversations.", schema: conversationSchema, list: true },
     async handle({ caller: { reach }, query }, { store }) {
       const { owner } = reach;
-      const { twinId, endUser = reach.endUser } = query;
+      const { twinId, endUser = reach.endUser, answeredBy, waiting } = query;
       const twinIds = twinId === undefined ? reach.twinIds : [twinId];
       const isOutOfReach =
         (reach.endUser !== undefined && endUser !== reach.endUser) ||
         (reach.twinIds && twinId !== undefined && !reach.twinIds.includes(twinId));
       const list = isOutOfReach
         ? { items: [], total: 0 }
-        : await store.listConversations({ owner, endUser }, { twinIds, ...sliceOf(query) });
+        : await store.listConversations(
+            { owner, endUser },
+            { twinIds, answeredBy, waiting: waiting !== undefined, ...sliceOf(query) },
+          );
       return pageOf(query, list, conversationResource);
     },
   }),
@@ -129,24 +134,28 @@ export const conversationRoutes = [
     operationId: "updateConversation",
     method: "PATCH",
     path: "/api/v1/conversations/{id}",
-    summary: "Give a conversation another title, or another of its branches as the current path",
+    summary: "Change a conversation's title, current path, or who answers",
     credential: "api_key",
     scope: "full_access",
     body: updateConversationSchema,
     success: { status: 200, description: "The conversation as it is now.", schema: conversationSchema },
     errors: ["conversation_not_found", "message_not_found", "conversation_busy"],
-    async handle({ caller: { reach }, params, body: { title, lastMessageId } }, { store, clock, replies }) {
-      if (title === undefined && lastMessageId === undefined) {
-        throw validationError([{ path: "title", message: "is required, or lastMessageId, or both" }]);
+    async handle({ caller: { reach }, params, body }, { store, clock, replies, twins }) {
+      const { title, lastMessageId, answeredBy } = body;
+      if (title === undefined && lastMessageId === undefined && answeredBy === undefined) {
+        const message = "is required, or lastMessageId, or answeredBy, or several of them";
+        throw validationError([{ path: "title", message }]);
       }
+      const isChecked =
+        reach.twinIds !== undefined || (answeredBy !== undefined && reach.endUser !== undefined);
+      const found = isChecked ? await requireConversation(store, reach, params.id) : undefined;
+      if (found && answeredBy !== undefined) await requireMayHandOver(twins, reach, found.twinId, answeredBy);
       let last: MessageRecord | undefined;
       if (lastMessageId !== undefined) {
-        last = requireEndedReply(
-          await requireMessage(store, reach, { conversationId: params.id, id: lastMessageId }, 0),
-          "lastMessageId",
-        );
-      } else if (reach.twinIds) await requireConversation(store, reach, params.id);
-      const change = { title, last };
+        const of = { conversationId: params.id, id: lastMessageId };
+        last = requirePlace(await requireMessage(store, reach, of, 0), "lastMessageId");
+      }
+      const change = { title, last, answeredBy };
       const conversation =
         (await store.updateConversation(reach, params.id, change, clock.now())) ?? conversationNotFound();
       if (last && conversation.replyId !== null) throw conversationBusy(conversation.replyId);
@@ -188,4 +197,17 @@ function located(root: string, conversation: ConversationRecord, headers?: Reado
     data: conversationResource(conversation),
     headers: { Location: `${root}/conversations/${conversation.id}`, ...headers },
   };
+}
+
+/** An end user may ask for a person, where the twin hands over; only the owner decides everything else. */
+async function requireMayHandOver(
+  twins: TwinSource,
+  reach: CallerReach,
+  twinId: string,
+  answeredBy: Answerer,
+): Promise<void> {
+  if (reach.endUser === undefined) return;
+  if (answeredBy === "twin") throw keyRequired("an end user may only ask for a person");
+  const twin = await findTwin(twins, reach, twinId);
+  if (!twin?.handover) throw keyRequired("this twin does not hand over to a person");
 }

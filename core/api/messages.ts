@@ -4,11 +4,18 @@
  * @module
  */
 
+import { keyRequired } from "../auth/credentials.ts";
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
 import type { ReplyFeed } from "../replies/replies.ts";
 import { readPortions } from "../store/portions.ts";
-import { type MessageRecord, messagesPath, mostCharactersRead } from "../store/records.ts";
+import {
+  type IdempotencyClaim,
+  type MadeClaim,
+  type MessageRecord,
+  messagesPath,
+  mostCharactersRead,
+} from "../store/records.ts";
 import {
   conversationNotFound,
   messageNotFound,
@@ -76,15 +83,28 @@ export const messageRoutes = [
     operationId: "sendMessage",
     method: "POST",
     path: "/api/v1/conversations/{id}/messages",
-    summary: "Send a message and wait for the whole reply",
+    summary: "Send a message and wait for the whole reply; or store one without a reply",
     credential: "api_key",
     scope: "full_access",
     body: sendMessageSchema,
     idempotency: "supported",
-    success: { status: 200, description: "The twin's reply, once it has ended.", schema: messageSchema },
-    errors: [...sendErrors, "model_error", "model_timeout"],
+    success: {
+      status: 200,
+      description: "The twin's reply, once it has ended.",
+      schema: messageSchema,
+      also: {
+        201: "What was stored without a reply.",
+        202: "The question, which waits: a person answers in this conversation.",
+      },
+    },
+    errors: [...sendErrors, "insufficient_scope", "model_error", "model_timeout"],
     async handle(call, context) {
-      const { feed, headers } = await send(call, context);
+      requireRoleOfMembers(call.body);
+      if (isAlone(call.body)) return say(call, context);
+      const sent = await send(call, context);
+      const { headers } = sent;
+      if (sent.waiting) return { status: 202, data: messageResource(sent.waiting), headers };
+      const { feed } = sent;
       const reply = await context.replies.end(feed, call.request.signal);
       if (reply.error) throw replyFailed(reply.id, reply.error, headers);
       return { data: messageResource(reply), headers };
@@ -107,7 +127,11 @@ export const messageRoutes = [
     success: { status: 200, description: "The reply as Server-Sent Events.", events: true },
     errors: sendErrors,
     async handle(call, context) {
-      const { feed, headers, repeated } = await send(call, context);
+      requireStreamed(call.body);
+      const sent = await send(call, context);
+      const { headers, repeated } = sent;
+      if (sent.waiting) return { events: new OwnEvents(call.requestId).waiting(sent.waiting), headers };
+      const { feed } = sent;
       return repeated ? resume(feed, call, context, headers) : follow(feed, 0, call, context);
     },
   }),
@@ -170,39 +194,62 @@ function lengthOf({ content }: MessageRecord): number {
 /** What a client sends that reads along, among other preferences (RFC 7240). */
 const readingPace = /(?:^|,)[ \t]*reading-pace[ \t]*(?:[,;]|$)/i;
 
-interface SendResult {
-  readonly feed: ReplyFeed;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Whether an equal request began the reply. */
-  readonly repeated?: true;
+type SendBody = FromSchema<typeof sendMessageSchema>;
+
+/** Whether a message is stored without a reply. */
+function isAlone({ role, reply }: SendBody): boolean {
+  return role === "assistant" || reply === false;
 }
 
+/** What a person says has an author, and may settle who answers; a question may have no reply. */
+function requireRoleOfMembers({ role = "user", author, answeredBy, reply }: SendBody): void {
+  const given = role === "user" ? { author, answeredBy } : { reply: reply === false || undefined };
+  const other = role === "user" ? "assistant" : "user";
+  requireAbsent(given, `must be left out: it is of messages with the role ${other}`);
+}
+
+/** A stream is that of a twin's reply. */
+function requireStreamed({ role, author, answeredBy, reply }: SendBody): void {
+  const isSaid = role === "assistant" || undefined;
+  const given = { role: isSaid, author, answeredBy, reply: reply === false || undefined };
+  requireAbsent(given, "must be left out: what is stored without a reply has no stream");
+}
+
+function requireAbsent(given: Readonly<Record<string, unknown>>, message: string): void {
+  const present = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (present.length > 0) throw validationError(present.map(([path]) => ({ path, message })));
+}
+
+/** The reply to follow, or the question that waits for a person, and whether an equal request stored it. */
+type SendResult = {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly repeated?: true;
+} & (
+  | { readonly feed: ReplyFeed; readonly waiting?: undefined }
+  | { readonly waiting: MessageRecord; readonly feed?: undefined }
+);
+
 /** The common part of both kinds of sending: begins the reply, or finds the one that an equal request began. */
-async function send(
-  call: Call<unknown, FromSchema<typeof sendMessageSchema>>,
-  context: HandlerContext,
-): Promise<SendResult> {
-  const { caller, params, body, fields, headers, requestId } = call;
+async function send(call: Call<unknown, SendBody>, context: HandlerContext): Promise<SendResult> {
+  const { caller, body, fields, headers, requestId } = call;
   const { reach, limits } = caller;
-  const { store, twins, replies, clock, sha256 } = context;
-  const conversation = (await replies.findConversation(reach, params.id)) ?? conversationNotFound();
-  requireTwinInReach(reach, conversation);
+  const { store, twins, replies } = context;
+  const { conversation, claim, made: known } = await findClaimed(call, context);
   const { id: conversationId, twinId } = conversation;
-  const now = clock.now();
-  const claim = claimOf({ fields, reach, body }, { path: messagesPath(conversationId), now, sha256 });
-  let made = claim && (await store.findClaim(claim));
+  let made = known;
   if (!made) {
     const twin = await findTwin(twins, reach, twinId);
     if (!twin) {
       await requireConversation(store, reach, conversationId); // it may have been deleted since it was cached
       return twinNotFound();
     }
-    const sent = await replies.send({
+    const sent = await replies.sendOrWait({
       limits,
       conversationId,
       twin,
       content: body.content,
       after: body.after,
+      replaces: body.whenBusy === "replace",
       claim,
       requestId,
       traceparent: fields.traceparent ?? undefined,
@@ -211,12 +258,70 @@ async function send(
       ...reach,
     });
     if ("feed" in sent) return { feed: sent.feed, headers: {} };
+    if ("message" in sent) return { waiting: sent.message, headers: {} };
     made = sent.claim;
   }
-  // First, because the conversation may have been deleted since it was cached, which is 404 with any fields.
-  const reply = await requireReply(store, reach, conversationId, made.resourceId);
+  const message = await findMade(call, context, { conversationId, claim, made });
+  const repeated = { headers: replayedHeaders, repeated: true } as const;
+  if (message.role === "user") return { waiting: message, ...repeated };
+  return { feed: replies.find(reach, message), ...repeated };
+}
+
+/** Stores a message without a reply: for who owns the conversation, not for an end user. */
+async function say(call: Call<unknown, SendBody>, context: HandlerContext): Promise<Result> {
+  const { caller, body } = call;
+  const { reach } = caller;
+  if (reach.endUser !== undefined) throw keyRequired("no end user may store a message without a reply");
+  const { conversation, claim, made: known } = await findClaimed(call, context);
+  const { id: conversationId } = conversation;
+  let made = known;
+  if (!made) {
+    const { role = "user", content, author = null, answeredBy, after, whenBusy } = body;
+    const said = await context.replies.say({
+      conversationId,
+      role,
+      content,
+      author,
+      answeredBy,
+      after,
+      replaces: whenBusy === "replace",
+      claim,
+      ...reach,
+    });
+    if ("message" in said) return { status: 201, data: messageResource(said.message) };
+    made = said.claim;
+  }
+  const message = await findMade(call, context, { conversationId, claim, made });
+  return { status: 201, data: messageResource(message), headers: replayedHeaders };
+}
+
+/** The conversation, and what an equal request stored in it. */
+async function findClaimed(call: Call<unknown, SendBody>, { replies, store, clock, sha256 }: HandlerContext) {
+  const { caller, params, fields } = call;
+  const { reach } = caller;
+  const conversation = (await replies.findConversation(reach, params.id)) ?? conversationNotFound();
+  requireTwinInReach(reach, conversation);
+  const { whenBusy: _, ...body } = call.body; // it says when, and not what
+  const options = { path: messagesPath(conversation.id), now: clock.now(), sha256 };
+  const claim = claimOf({ fields, reach, body }, options);
+  return { conversation, claim, made: claim && (await store.findClaim(claim)) };
+}
+
+/** What an equal request stored. First, because the conversation may have been deleted since it was cached, which is 404 with any fields. */
+async function findMade(
+  { caller: { reach } }: Call,
+  { store }: HandlerContext,
+  of: { conversationId: string; claim: IdempotencyClaim | undefined; made: MadeClaim },
+): Promise<MessageRecord> {
+  const { conversationId, claim, made } = of;
+  const message = await requireMessage(
+    store,
+    reach,
+    { conversationId, id: made.resourceId },
+    mostCharactersRead,
+  );
   requireSameFields(claim, made);
-  return { feed: replies.find(reach, reply), headers: replayedHeaders, repeated: true };
+  return message;
 }
 
 /** Follows a reply that was begun before, from the offset in the request. */

@@ -114,10 +114,9 @@ async function requireEndedReply(
   { id, messageId }: { readonly id: string; readonly messageId: string },
 ) {
   const message = await requireMessage(store, reach, { conversationId: id, id: messageId }, 0);
-  if (message.role === "user") {
-    throw validationError([
-      { path: "messageId", message: "must be the id of a twin's reply, not of a question" },
-    ]);
+  if (message.role === "user" || message.alone) {
+    const expected = "must be the id of a twin's reply, not of a question or of what a person said";
+    throw validationError([{ path: "messageId", message: expected }]);
   }
   if (message.status === "in_progress") throw conversationBusy(message.id);
   return message;

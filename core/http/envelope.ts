@@ -44,9 +44,9 @@ export function toAnswer(success: Success, result: Result): AnswerInPieces {
     const headers = { ...streamHeaders, "Content-Type": "application/x-ndjson" };
     return { status, headers: { ...headers, ...result.headers }, body: result.lines };
   }
-  if (status === 204 || status === 202 || status === 304)
+  const { document, data, json, page } = result;
+  if (status === 204 || [document, data, json, page].every((payload) => payload === undefined))
     return { status, headers: { ...result.headers }, body: null };
-  const { document } = result;
   const body =
     document === undefined ? envelope(result) : typeof document === "string" ? [document] : document;
   return { status, headers: { "Content-Type": jsonType, ...result.headers }, body };

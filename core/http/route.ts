@@ -125,8 +125,11 @@ export interface Page {
 
 /** What a handler answers. */
 export interface Result {
-  /** Instead of the route's own: what was sent is taken note of, and has no answer (202); the client has it already (304). */
-  readonly status?: 202 | 304;
+  /**
+   * Instead of the route's own: one that its success also has; what was sent is taken note of, and has no answer (202); the
+   * client has it already (304).
+   */
+  readonly status?: 201 | 202 | 304;
   /** The payload; sent as `{ "data": … }`. */
   readonly data?: unknown;
   /** The payload as JSON, if that is available already. */
@@ -155,6 +158,8 @@ export type Credential = "api_key" | "token" | "none";
 export interface Success {
   readonly status: 200 | 201 | 204;
   readonly description: string;
+  /** Other statuses with the same schema, and what each means. */
+  readonly also?: Readonly<Partial<Record<201 | 202, string>>>;
   /** The schema of `data`. */
   readonly schema?: Schema;
   /** Whether `data` is a list of these, with `pagination`. */

@@ -371,12 +371,15 @@ class ConversationStream implements EventStream {
     return "";
   }
 
-  /** An event if the title, or the path otherwise than by a send, is not as the client knows it. */
+  /** An event if the title, who answers, or the path otherwise than by a message, is not as the client knows it. */
   #changesIn(conversation: ConversationRecord, isFollowing: boolean): string {
-    const { title, lastMessageId } = this.#known;
-    const isTitled = conversation.title !== title;
+    const { title, lastMessageId, answeredBy, waitingSince } = this.#known;
+    const isChanged =
+      conversation.title !== title ||
+      conversation.answeredBy !== answeredBy ||
+      conversation.waitingSince !== waitingSince;
     const isMoved = !isFollowing && conversation.lastMessageId !== lastMessageId;
     this.#known = isFollowing ? { ...conversation, lastMessageId } : conversation;
-    return isTitled || isMoved ? this.#events.conversation(conversation) : "";
+    return isChanged || isMoved ? this.#events.conversation(conversation) : "";
   }
 }

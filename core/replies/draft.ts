@@ -28,6 +28,8 @@ export class Draft {
   readonly outcome: Promise<Outcome>;
   /** The sections of the twin's knowledge that the engine has named. */
   sources: readonly Source[] | undefined;
+  /** Whether the question is to wait for a person once the reply has ended. */
+  handsOver = false;
   /** Whether the engine, asked again, wrote another text than the first time. */
   differs = false;
   readonly #feed: ReplyFeed;
@@ -82,6 +84,9 @@ export class Draft {
       write: this.#write,
       progress: (progress) => this.#addProgress(progress),
       beginActing: () => this.#beginActing(),
+      handOver: () => {
+        if (!this.#closed) this.handsOver = true;
+      },
       hold: (bytes) => !this.#closed && this.#memory.reserve(bytes),
       signal: () => this.#signal(),
     });
@@ -159,6 +164,7 @@ class EngineOutput implements ReplyOutput {
   readonly write: ReplyOutput["write"];
   readonly progress: ReplyOutput["progress"];
   readonly beginActing: ReplyOutput["beginActing"];
+  readonly handOver: ReplyOutput["handOver"];
   readonly hold: ReplyOutput["hold"];
   readonly #signal: () => AbortSignal;
 
@@ -166,12 +172,14 @@ class EngineOutput implements ReplyOutput {
     write,
     progress,
     beginActing,
+    handOver,
     hold,
     signal,
   }: Omit<ReplyOutput, "signal"> & { signal(): AbortSignal }) {
     this.write = write;
     this.progress = progress;
     this.beginActing = beginActing;
+    this.handOver = handOver;
     this.hold = hold;
     this.#signal = signal;
   }

@@ -14,7 +14,7 @@ import { type Production, questionBytes, type ReplyContext } from "./context.ts"
 import { cancelled, completed, Draft, type DraftWatcher, failed, type Outcome } from "./draft.ts";
 import { type FeedSource, ReplyFeed } from "./feed.ts";
 import { ReplyReport } from "./report.ts";
-import { retryMs, Saver } from "./saver.ts";
+import { type Replaced, retryMs, Saver } from "./saver.ts";
 
 /** A reply that this process produces. */
 export class Producer implements FeedSource, DraftWatcher {
@@ -70,6 +70,16 @@ export class Producer implements FeedSource, DraftWatcher {
   /** Cancels the reply if all its followers have left, here and elsewhere, and that is to stop it. */
   #stopIfLeft(): void {
     if (this.#leftHere && !this.saver.isFollowedThroughStore) this.draft.stop(cancelled);
+  }
+
+  /**
+   * Stops the reply, which ends as cancelled in the transaction of the message that comes in its place. Undefined: how it ends
+   * is decided already.
+   */
+  replace(): Replaced | undefined {
+    if (this.draft.closed) return undefined;
+    this.draft.stop(cancelled);
+    return this.saver.endElsewhere(cancelled);
   }
 
   /** Ends the reply because this process stops. */

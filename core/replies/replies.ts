@@ -20,7 +20,7 @@ import { cancelled } from "./draft.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
 import { type FollowOptions, followReply } from "./follower.ts";
 import { RunningReplies, tellHost } from "./running.ts";
-import { type Send, type Sent, sendMessage } from "./send.ts";
+import { type Said, type Say, type Send, type Sent, sayMessage, sendMessage, sendOrWait } from "./send.ts";
 import { StoredReplies } from "./stored-reply.ts";
 import { Sweeper } from "./sweeper.ts";
 import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored.ts";
@@ -28,7 +28,7 @@ import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored
 export type { RunningLimit } from "./context.ts";
 export type { KnownConversation } from "./conversation-cache.ts";
 export type { ReplyFeed } from "./feed.ts";
-export type { Send, Sent } from "./send.ts";
+export type { Said, Say, Send, Sent } from "./send.ts";
 
 /** What replies need. */
 export interface RepliesOptions
@@ -86,13 +86,25 @@ export class Replies {
     return this.#context.conversations.find(reach, id);
   }
 
-  /** Begins a reply, which then runs to its end even if the client leaves. */
+  /** Begins a reply, which then runs to its end even if the client leaves. Refused while a person answers. */
   send(send: Send): Promise<Sent> {
-    const sent = this.#closing
-      ? Promise.reject(shuttingDown())
-      : sendMessage(this.#context, this.#running, send);
-    this.#context.inFlight.track(sent);
-    return sent;
+    return this.#store(() => sendMessage(this.#context, this.#running, send));
+  }
+
+  /** Begins a reply, or, while a person answers, stores the question, which waits. */
+  sendOrWait(send: Send): Promise<Sent | Said> {
+    return this.#store(() => sendOrWait(this.#context, this.#running, send));
+  }
+
+  /** Stores a message without a reply: what a person says, or a question alone. */
+  say(say: Say): Promise<Said> {
+    return this.#store(() => sayMessage(this.#context, this.#running, say));
+  }
+
+  #store<Stored>(store: () => Promise<Stored>): Promise<Stored> {
+    const stored = this.#closing ? Promise.reject(shuttingDown()) : store();
+    this.#context.inFlight.track(stored);
+    return stored;
   }
 
   /** Asks a twin without storing anything. The reply is cancelled once its follower leaves. */

@@ -7,9 +7,10 @@
 import type { MessageRecord } from "../store/records.ts";
 import { tooMuchAtOnce } from "../wire/errors.ts";
 import { type Production, questionBytes, type ReplyContext } from "./context.ts";
-import type { Outcome } from "./draft.ts";
+import { cancelled, type Outcome } from "./draft.ts";
 import type { ReplyFeed } from "./feed.ts";
 import { Producer } from "./producer.ts";
+import type { Replaced } from "./saver.ts";
 import type { StoredReplies } from "./stored-reply.ts";
 
 /**
@@ -102,6 +103,25 @@ export class RunningReplies {
     const entry = this.#running.get(replyId);
     entry?.producer?.draft.stop(outcome);
     return entry?.finished;
+  }
+
+  /**
+   * Stops a reply in whose place a message comes, and which ends in the transaction that stores that one. A reply of this
+   * process keeps all of its text, one of another process what is stored. Undefined: it ends by itself.
+   */
+  async replace(owner: string, conversationId: string, id: string): Promise<Replaced | undefined> {
+    const { clock, store } = this.#context;
+    const entry = this.#running.get(id);
+    if (entry?.producer) {
+      const replaced = entry.producer.replace();
+      if (!replaced) await entry.finished;
+      return replaced;
+    }
+    const end = { owner, conversationId, id, ...cancelled, completedAt: clock.now() };
+    const settle = (isStored: boolean) => {
+      if (isStored) for (const topic of ["stop", "text"] as const) store.signals?.notify(topic, id);
+    };
+    return { end, settle };
   }
 
   /** Ends all replies because this process stops. */

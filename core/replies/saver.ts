@@ -8,6 +8,7 @@
 import { isWithin, type Repetition, repeat, sleep } from "../base/clock.ts";
 import type { LogLevel } from "../base/log.ts";
 import {
+  type EndReply,
   ended,
   type FinalState,
   type MessageRecord,
@@ -57,6 +58,13 @@ export interface Saved {
   readonly own: boolean;
 }
 
+/** A reply in whose place a message comes. */
+export interface Replaced {
+  readonly end: EndReply;
+  /** Whether that was stored. If not, the reply ends as cancelled by itself, if this process produces it. Counts once. */
+  settle(isStored: boolean): void;
+}
+
 /** The lease of a new producer. */
 export function newLease({ newId, clock, leaseMs }: ReplyContext): Lease {
   return { holder: newId("run"), until: clock.now() + leaseMs };
@@ -76,6 +84,8 @@ export class Saver {
   #followedElsewhereUntil = 0;
   #saving: Repetition | undefined;
   #abandoned = false;
+  /** The reply as it ends in another transaction. Resolves with undefined if that was not stored. */
+  #endedElsewhere: Promise<MessageRecord | undefined> | undefined;
 
   constructor(context: ReplyContext, options: SaverOptions) {
     this.#context = context;
@@ -230,27 +240,59 @@ export class Saver {
     }
   }
 
+  /** Leaves the end to the transaction of another message. Call it before {@link end}. */
+  endElsewhere(state: FinalState): Replaced {
+    const { message, end } = this.#ending(state);
+    let settle: Replaced["settle"] = () => {};
+    this.#endedElsewhere = new Promise((resolve) => {
+      settle = (isStored) => resolve(isStored ? message : undefined);
+    });
+    return { end, settle };
+  }
+
   /** Gives up storing an end that the store does not take, so that a shutdown can finish. */
   abandon(): void {
     this.#abandoned = true;
   }
 
   async #storeEnd(outcome: Outcome): Promise<Saved> {
-    const { store, sha256 } = this.#context;
-    const { owner, question, reply, lease } = this.#options.production;
-    const { id, conversationId } = reply;
+    const { store } = this.#context;
+    const { owner, reply } = this.#options.production;
+    const replaced = await this.#endedElsewhere;
+    if (replaced) return { message: replaced, own: true };
     if (outcome !== "lost") {
-      const message = this.#record(outcome);
-      const { content, sources, completedAt } = message;
-      const text = { content, ...(sources && { sources }) };
-      const unanswered = sources?.length === 0 && { unanswered: questionKey(question.content, sha256) };
-      const { holder } = lease;
-      const end = { owner, conversationId, id, holder, ...text, completedAt, ...outcome, ...unanswered };
+      const { message, end } = this.#ending(outcome);
       if (await store.endReply(end)) return { message, own: true };
     }
     // Another process has ended it or goes on with it, or it was deleted with its conversation.
-    const message = await store.getMessage({ owner }, id, { characters: mostCharactersRead });
+    const message = await store.getMessage({ owner }, reply.id, { characters: mostCharactersRead });
     return { message: message ?? this.#record(cancelled), own: false };
+  }
+
+  /** The reply as it ends, and how that is stored. */
+  #ending(state: FinalState): { readonly message: MessageRecord; readonly end: EndReply } {
+    const { owner, question, reply, lease } = this.#options.production;
+    const message = this.#record(state);
+    const { content, sources, completedAt } = message;
+    const text = { content, ...(sources && { sources }) };
+    const key = () => questionKey(question.content, this.#context.sha256);
+    const end = {
+      owner,
+      conversationId: reply.conversationId,
+      id: reply.id,
+      holder: lease.holder,
+      ...text,
+      completedAt,
+      ...state,
+      ...(sources?.length === 0 && { unanswered: key() }),
+      ...(this.#handsOver(state) && { handsOver: true as const }),
+    };
+    return { message, end };
+  }
+
+  /** What a cancelled reply has said of a person, it takes back. */
+  #handsOver({ status }: FinalState): boolean {
+    return this.#options.draft.handsOver && status !== "cancelled";
   }
 
   #record(state: FinalState) {

@@ -1,24 +1,19 @@
 /**
- * Begins a reply: stores the question and the reply, then has it produced.
+ * Stores a message: a question with its reply, which is then produced, or a message alone.
  *
  * @module
  */
 
 import { within } from "../base/clock.ts";
 import type { Held } from "../base/memory-budget.ts";
-import type { IdempotencyClaim, MadeClaim, MessageRecord } from "../store/records.ts";
-import { type BeginReply, type BeginResult, type Reach, StoreUnavailable } from "../store/store.ts";
+import type { Answerer, MadeClaim, MessageRecord } from "../store/records.ts";
+import { type BeginReply, type BeginResult, StoreUnavailable } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
-import {
-  conversationBusy,
-  conversationNotFound,
-  messageNotFound,
-  requireEndedReply,
-  tooManyBranches,
-} from "../wire/errors.ts";
+import { answeredByPerson } from "../wire/errors.ts";
 import type { ReplyContext, RunningLimit } from "./context.ts";
 import type { ReplyFeed } from "./feed.ts";
+import { type Placed, storeInPlace } from "./place.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
 
@@ -26,20 +21,14 @@ import { newLease } from "./saver.ts";
 const lookMs = 2000;
 
 /** A message to send, checked. */
-export interface Send extends Reach {
+export interface Send extends Placed {
   /** How many replies the credential may have running at once. */
   readonly limits: readonly RunningLimit[];
-  readonly conversationId: string;
-  /**
-   * The ended reply that it goes on from, on any branch; null: from the beginning. Undefined: from the end of the path.
-   */
-  readonly after?: string | null | undefined;
   /** The conversation's twin. */
   readonly twin: Twin;
   readonly content: string;
   /** What the engine is to know of earlier messages. Undefined: what the conversation has. */
   readonly history?: readonly HistoryMessage[] | undefined;
-  readonly claim: IdempotencyClaim | undefined;
   /** The request that sends it, for the log. */
   readonly requestId: string;
   /** Its W3C trace context. Undefined: it has none. */
@@ -50,22 +39,72 @@ export interface Send extends Reach {
   readonly received?: Held | undefined;
 }
 
-/** The result of a send: the reply to follow, or the claim of an equal request that was made before. */
-export type Sent = { readonly feed: ReplyFeed } | { readonly claim: MadeClaim };
+/** A message to store without a reply, checked. */
+export interface Say extends Placed, Pick<MessageRecord, "role" | "content" | "author"> {
+  /** Who answers from now on. Undefined: as before. */
+  readonly answeredBy?: Answerer | undefined;
+}
 
-/** Stores a question and its reply, and has the reply produced. */
+/** An equal request was made before. */
+interface Claimed {
+  readonly claim: MadeClaim;
+}
+
+/** A message that was stored alone. */
+interface Alone {
+  readonly message: MessageRecord;
+}
+
+/** The result of a send: the reply to follow. */
+export type Sent = { readonly feed: ReplyFeed } | Claimed;
+
+/** The result of a say. */
+export type Said = Alone | Claimed;
+
+/**
+ * Stores a question and its reply, and has the reply produced.
+ *
+ * @throws {ApiError} also `answered_by_person`, while a person answers
+ */
 export async function sendMessage(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent> {
+  const sent = await askTwin(context, running, send);
+  if ("result" in sent) throw answeredByPerson();
+  return sent;
+}
+
+/**
+ * Stores a question and its reply, and has the reply produced; or, while a person answers, the question alone, which waits.
+ * Which of the two is decided by the transaction that stores it.
+ */
+export async function sendOrWait(
+  context: ReplyContext,
+  running: RunningReplies,
+  send: Send,
+): Promise<Sent | Said> {
+  for (;;) {
+    const sent = await askTwin(context, running, send);
+    if (!("result" in sent)) return sent;
+    const waits = await storeAlone(context, running, { ...send, role: "user", author: null }, true);
+    if (!("result" in waits)) return waits;
+  }
+}
+
+/** Stores a message without a reply. */
+export async function sayMessage(context: ReplyContext, running: RunningReplies, say: Say): Promise<Said> {
+  const said = await storeAlone(context, running, say, false);
+  if ("result" in said) throw new Error("A message that nobody has to answer was refused for who answers.");
+  return said;
+}
+
+function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
   const { owner, endUser, conversationId, content, history, twin, claim } = send;
   const { limits, requestId, traceparent, readAlong = false, received } = send;
-  const { engines, sha256, newId, clock, conversations } = context;
+  const { engines, sha256, newId, clock } = context;
   const revision = twinRevision(twin, sha256);
   const ids = { question: newId("msg"), reply: newId("msg") };
   const engine = engines[twin.engine];
-  let end = conversations.endOf(conversationId);
-  for (;;) {
-    const { after = end.lastMessageId } = send;
-    const forkAt = after === end.lastMessageId ? undefined : await findFork(context, send, after);
-    const fields = { conversationId, content, twinRevision: revision, seq: end.logLength, after };
+  return storeInPlace(context, running, send, async ({ seq, after, forkAt, replaces }) => {
+    const fields = { conversationId, content, twinRevision: revision, seq, after };
     const { question, reply } = newMessages(fields, ids, clock.now());
     const lease = newLease(context);
     const asked = {
@@ -93,45 +132,35 @@ export async function sendMessage(context: ReplyContext, running: RunningReplies
         reply,
         lease,
         forkAt,
+        replaces,
         lastAttempt: history !== undefined,
         ...(claim && { claim }),
       });
     } finally {
       if (begun?.result !== "begun") running.discard(producer);
     }
-    switch (begun.result) {
-      case "begun":
-        running.start(producer, begun.memory);
-        context.changes.tell(conversationId);
-        return { feed: producer.feed };
-      case "claimed":
-        return { claim: begun.claim };
-      case "busy":
-        throw conversationBusy(begun.replyId);
-      case "too_many_branches":
-        throw tooManyBranches();
-      case "not_found":
-        conversations.forget(conversationId);
-        return conversationNotFound();
-      case "moved":
-        end = begun.end;
-        conversations.moved(conversationId, end);
-    }
-  }
+    if (begun.result !== "begun") return begun;
+    running.start(producer, begun.memory);
+    return { stored: { feed: producer.feed } };
+  });
 }
 
-/** The number of the ended reply after which a message is to go on; -1: from the beginning. */
-async function findFork(
-  { store, conversations }: ReplyContext,
-  { owner, endUser, conversationId }: Send,
-  after: string | null,
-): Promise<number> {
-  if (after === null) return -1;
-  const found = await store.getMessage({ owner, endUser }, after, { conversationId, characters: 0 });
-  if (found) return requireEndedReply(found, "after").seq;
-  if (await store.getConversation({ owner, endUser }, conversationId)) return messageNotFound();
-  conversations.forget(conversationId); // it was deleted since it was cached
-  return conversationNotFound();
+/** `waits`: whether it is a question that waits for a person, and so is stored only while a person answers. */
+function storeAlone(context: ReplyContext, running: RunningReplies, say: Say, waits: boolean) {
+  const { owner, endUser, conversationId, role, content, author, answeredBy, claim } = say;
+  const { store, newId, clock, conversations } = context;
+  const ids = { question: newId("msg"), reply: "" };
+  return storeInPlace(context, running, say, async ({ seq, after, forkAt, replaces }) => {
+    const fields = { conversationId, content, twinRevision: null, seq, after };
+    const { question } = newMessages(fields, ids, clock.now());
+    const finishReason = role === "assistant" ? ("stop" as const) : null;
+    const message = { ...question, role, author, finishReason, alone: true };
+    const add = { owner, endUser, message, claim, forkAt, replaces, answeredBy, waits };
+    const added = await store.addMessage(add);
+    if (added.result !== "added") return added;
+    conversations.forget(conversationId); // its history has no pairs alone any more
+    return { stored: { message } };
+  });
 }
 
 /** A question and its reply in progress. */
@@ -148,6 +177,8 @@ export function newMessages(
 ) {
   const both = {
     conversationId,
+    alone: false,
+    author: null,
     finishReason: null,
     usage: null,
     error: null,

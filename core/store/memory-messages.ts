@@ -12,7 +12,7 @@ import {
   type MessageEntry,
 } from "./memory-records.ts";
 import { lengthOf, type MessagePath, pathTo, placeOn, placesOf, rangesAt } from "./path.ts";
-import { firstCharacters, historySeen, upTo } from "./records.ts";
+import { firstCharacters, historySeen, upTo, withoutFailed } from "./records.ts";
 import type { Store } from "./store.ts";
 
 /** The store's methods that read messages. */
@@ -47,12 +47,8 @@ export function messageMethods(
       const entry = findConversation(records, reach, conversationId);
       if (!entry) return [];
       const path = pathTo(seq, entry.path, entry.branches);
-      const before = messagesAt(entry, path, 0, lengthOf(path, 0) - 1);
-      const answered = before.filter((_, index) => {
-        const { status } = before[index | 1]?.record ?? {}; // the reply has the odd place
-        return status === "completed" || status === "cancelled";
-      });
-      const history = answered.map(({ record: { role, content } }) => ({ role, content }));
+      const before = messagesAt(entry, path, 0, lengthOf(path, 0) - 1).map(({ record }) => record);
+      const history = withoutFailed(before).map(({ role, content }) => ({ role, content }));
       return historySeen(history, characters);
     },
   };

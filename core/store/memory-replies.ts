@@ -17,17 +17,40 @@ import {
   recordsOf,
   type UsageEntry,
 } from "./memory-records.ts";
-import { lengthOf, pathTo, withPair } from "./path.ts";
-import { type CountedReply, dayOf, type EndReply, ended, mostBranches } from "./records.ts";
-import type { AbandonedReply, BeginReply, BeginResult, Reach, SaveResult, Store, UsageSum } from "./store.ts";
+import { lengthOf, pathTo, withMessages } from "./path.ts";
+import {
+  type Answerer,
+  type CountedReply,
+  dayOf,
+  type EndReply,
+  ended,
+  type MessageRecord,
+  mostBranches,
+} from "./records.ts";
+import type {
+  AbandonedReply,
+  AddMessage,
+  AddResult,
+  BeginReply,
+  BeginResult,
+  NotStored,
+  Reach,
+  SaveResult,
+  Store,
+  UsageSum,
+} from "./store.ts";
 
 /** The store's methods about replies in progress. */
 export function replyMethods(
   records: MemoryRecords,
-): Pick<Store, "beginReply" | "saveReply" | "endReply" | "requestCancel"> {
+): Pick<Store, "beginReply" | "addMessage" | "saveReply" | "endReply" | "requestCancel"> {
   return {
     async beginReply(begin) {
       return beginReply(records, begin);
+    },
+
+    async addMessage(add) {
+      return addMessage(records, add);
     },
 
     async saveReply({ owner, id, content, sources, lastAttempt, lease }): Promise<SaveResult> {
@@ -50,9 +73,7 @@ export function replyMethods(
       const { leaseExpiredBefore = Number.POSITIVE_INFINITY } = end;
       if (!entry.lease || entry.lease.until >= leaseExpiredBefore) return false;
       if (end.holder !== undefined && entry.lease.holder !== end.holder) return false;
-      endEntry(entry, end);
-      countEntry(records, entry, end);
-      records.running.delete(entry);
+      endRunning(records, entry, end);
       return true;
     },
 
@@ -97,50 +118,101 @@ function findRunning(records: MemoryRecords, reach: Reach, id: string): MessageE
 }
 
 function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
-  const { owner, endUser, question, reply, claim } = begin;
-  const made = claim?.replaces ? undefined : madeBefore(records, claim);
-  if (made) return { result: "claimed", claim: made };
-  const conversation = findConversation(records, { owner, endUser }, question.conversationId);
-  if (!conversation) return { result: "not_found" };
-  const { replyId, logLength, lastMessageId } = conversation.record;
-  if (replyId !== null) return { result: "busy", replyId };
-  const isEnd = begin.forkAt !== undefined || question.after === lastMessageId;
-  if (question.seq !== logLength || !isEnd) return { result: "moved", end: { logLength, lastMessageId } };
-  const owned = recordsOf(records, owner);
-  const from = begin.forkAt ?? owned.messages.get(question.after ?? "")?.record.seq ?? -1;
-  const isBranch = from !== question.seq - 1;
-  if (isBranch && conversation.branches.length >= mostBranches) return { result: "too_many_branches" };
-  if (isBranch) conversation.branches.push({ seq: question.seq, from });
-  keepClaim(records, claim, reply.id);
-  records.running.add(storeMessages(owned, conversation, begin));
+  const { question, reply, lease, lastAttempt } = begin;
+  const place = takePlace(records, begin, question, { resourceId: reply.id, answeredBy: "twin" });
+  if ("result" in place) return place;
+  const { owned, conversation } = place;
+  const entry = { record: reply, conversation, lease, cancelRequested: false, lastAttempt };
+  store(owned, { record: question, conversation, lease: undefined, cancelRequested: false }, entry);
+  conversation.record = { ...conversation.record, replyId: reply.id };
+  records.running.add(entry);
   const { endUser: person, twinId } = conversation.record;
   const memory = person === null ? undefined : owned.memories.get(memoryName({ endUser: person, twinId }));
   return { result: "begun", memory: memory?.content ?? null };
 }
 
-/** Stores a question and its reply, takes the conversation for them, and returns the reply's entry. */
-function storeMessages(
-  owned: OwnerRecords,
-  conversation: ConversationEntry,
-  { question, reply, lease, forkAt, lastAttempt }: BeginReply,
-): MessageEntry {
-  const { path, branches, messages, record } = conversation;
-  conversation.path = withPair(forkAt === undefined ? path : pathTo(forkAt, path, branches), question.seq);
-  const asked = { record: question, conversation, lease: undefined, cancelRequested: false };
-  const answer = { record: reply, conversation, lease, cancelRequested: false, lastAttempt };
-  messages.push(asked, answer);
-  owned.messages.set(question.id, asked);
-  owned.messages.set(reply.id, answer);
+function addMessage(records: MemoryRecords, add: AddMessage): AddResult {
+  const { message, answeredBy, waits = false } = add;
+  const needed = waits ? "person" : undefined;
+  const place = takePlace(records, add, message, { resourceId: message.id, answeredBy: needed });
+  if ("result" in place) return place;
+  const { owned, conversation } = place;
+  store(owned, { record: message, conversation, lease: undefined, cancelRequested: false });
+  const { record, messages } = conversation;
+  const isAnswer = message.role === "assistant";
+  const waitingSince = waits ? (record.waitingSince ?? message.createdAt) : record.waitingSince;
   conversation.record = {
     ...record,
-    replyId: reply.id,
+    answeredBy: answeredBy ?? record.answeredBy,
+    waitingSince: isAnswer ? null : waitingSince,
+  };
+  if (isAnswer) {
+    const before = messages.slice(0, message.seq);
+    const last = before.findLastIndex(({ record }) => record.alone && record.role === "assistant");
+    for (const entry of before.slice(last + 1)) entry.unanswered = undefined;
+  }
+  return { result: "added" };
+}
+
+interface Place {
+  readonly owned: OwnerRecords;
+  readonly conversation: ConversationEntry;
+}
+
+/**
+ * Makes room for a message at the end of a conversation's path, or says why there is none. `answeredBy`: who has to answer.
+ */
+function takePlace(
+  records: MemoryRecords,
+  { owner, endUser, claim, forkAt, replaces }: BeginReply | AddMessage,
+  { conversationId, seq, after }: MessageRecord,
+  { resourceId, answeredBy }: { resourceId: string; answeredBy: Answerer | undefined },
+): Place | NotStored {
+  const made = claim?.replaces ? undefined : madeBefore(records, claim);
+  if (made) return { result: "claimed", claim: made };
+  const conversation = findConversation(records, { owner, endUser }, conversationId);
+  if (!conversation) return { result: "not_found" };
+  const { replyId, logLength, lastMessageId, answeredBy: who } = conversation.record;
+  const running = replaces?.id === replyId ? findRunning(records, { owner }, replaces.id) : undefined;
+  if (replyId !== null && !running) return { result: "busy", replyId };
+  if (answeredBy !== undefined && who !== answeredBy) return { result: "answered_by", answeredBy: who };
+  const isEnd = forkAt !== undefined || after === lastMessageId;
+  if (seq !== logLength || !isEnd) return { result: "moved", end: { logLength, lastMessageId } };
+  const owned = recordsOf(records, owner);
+  const { branches, path } = conversation;
+  const from = forkAt ?? owned.messages.get(after ?? "")?.record.seq ?? -1;
+  if (from !== seq - 1) {
+    if (branches.length >= mostBranches) return { result: "too_many_branches" };
+    branches.push({ seq, from });
+  }
+  if (forkAt !== undefined) conversation.path = pathTo(forkAt, path, branches);
+  keepClaim(records, claim, resourceId);
+  if (running && replaces) endRunning(records, running, replaces);
+  return { owned, conversation };
+}
+
+/** Stores messages at the end of a conversation's path. */
+function store(owned: OwnerRecords, ...entries: [MessageEntry, ...MessageEntry[]]): void {
+  const [{ conversation }] = entries;
+  const { record, messages, path } = conversation;
+  messages.push(...entries);
+  for (const entry of entries) owned.messages.set(entry.record.id, entry);
+  conversation.path = withMessages(path, record.logLength, messages.length);
+  const { id, createdAt } = (entries.at(-1) ?? entries[0]).record;
+  conversation.record = {
+    ...record,
     messageCount: lengthOf(conversation.path, messages.length),
     logLength: messages.length,
-    lastMessageId: reply.id,
-    lastMessageAt: reply.createdAt,
-    updatedAt: reply.createdAt,
+    lastMessageId: id,
+    lastMessageAt: createdAt,
+    updatedAt: createdAt,
   };
-  return answer;
+}
+
+function endRunning(records: MemoryRecords, entry: MessageEntry, end: EndReply): void {
+  endEntry(entry, end);
+  countEntry(records, entry, end);
+  records.running.delete(entry);
 }
 
 function endEntry(entry: MessageEntry, end: EndReply): void {
@@ -149,7 +221,14 @@ function endEntry(entry: MessageEntry, end: EndReply): void {
   entry.lease = undefined;
   entry.unanswered = end.unanswered;
   const { conversation } = entry;
-  conversation.record = { ...conversation.record, replyId: null, updatedAt: completedAt };
+  const { answeredBy, waitingSince } = conversation.record;
+  conversation.record = {
+    ...conversation.record,
+    replyId: null,
+    updatedAt: completedAt,
+    answeredBy: end.handsOver ? "person" : answeredBy,
+    waitingSince: end.handsOver ? (waitingSince ?? entry.record.createdAt) : waitingSince,
+  };
 }
 
 /** Counts a stored reply that ends. */

@@ -138,7 +138,7 @@ function conversationMethods(
       return listConversations(records, reach, slice);
     },
 
-    async updateConversation(reach, id, { title, last }, at) {
+    async updateConversation(reach, id, { title, last, answeredBy }, at) {
       const entry = findConversation(records, reach, id);
       if (!entry || (last && entry.record.replyId !== null)) return entry?.record;
       const { messages } = entry;
@@ -146,6 +146,8 @@ function conversationMethods(
       entry.record = {
         ...entry.record,
         ...(title !== undefined && { title }),
+        ...(answeredBy !== undefined && { answeredBy }),
+        ...(answeredBy === "twin" && { waitingSince: null }),
         ...(last && { lastMessageId: last.id, messageCount: lengthOf(entry.path, messages.length) }),
         updatedAt: at,
       };
@@ -161,16 +163,30 @@ function conversationMethods(
 function listConversations(
   { owners }: MemoryRecords,
   { owner, endUser }: Reach,
-  { twinIds, order = "desc", after, ...slice }: ConversationSlice,
+  { twinIds, answeredBy, waiting = false, order = "desc", after, ...slice }: ConversationSlice,
 ): Listing<ConversationRecord> {
   const owned = owners.get(owner);
   const [twinId, ...others] = twinIds ?? [];
-  if (endUser === undefined && twinId !== undefined && others.length === 0 && order === "desc" && !after) {
+  const isSimple = order === "desc" && !after && answeredBy === undefined && !waiting;
+  if (endUser === undefined && twinId !== undefined && others.length === 0 && isSimple) {
     return newestFirst(owned?.conversationsByTwin.get(twinId) ?? [], slice);
   }
   const all =
     (endUser === undefined ? owned?.conversationsByAge : owned?.conversationsByEndUser.get(endUser)) ?? [];
-  const listed = twinIds ? all.filter(({ record }) => twinIds.includes(record.twinId)) : all;
+  const listed = all.filter(
+    ({ record }) =>
+      (!twinIds || twinIds.includes(record.twinId)) &&
+      (answeredBy === undefined || record.answeredBy === answeredBy) &&
+      (!waiting || record.waitingSince !== null),
+  );
+  if (waiting) {
+    const longestFirst = listed
+      .map(({ record }) => record)
+      .sort(
+        (one, other) => Number(one.waitingSince) - Number(other.waitingSince) || (one.id < other.id ? -1 : 1),
+      );
+    return { items: longestFirst.slice(slice.offset, slice.offset + slice.limit), total: listed.length };
+  }
   if (order === "desc" && !after) return newestFirst(listed, slice);
   const inOrder = order === "asc" ? listed : listed.toReversed();
   const isLater = (entry: ConversationEntry) =>

@@ -1,8 +1,8 @@
 /**
  * The path of a conversation: which of its messages, all of which are in the log, belong to the branch that is shown.
  *
- * Questions and replies are stored in pairs: a question has an even number, its reply the next one. A message comes after
- * the one that it follows, so numbers ascend along a path.
+ * A question and its reply are stored together: the reply has the next number. Other messages are stored alone. A message
+ * comes after the one that it follows, so numbers ascend along a path.
  *
  * @module
  */
@@ -15,10 +15,10 @@ export type MessageRanges = readonly (readonly [from: number, to: number])[];
 /** A conversation's path. Null: all messages, as in every conversation that never forked. */
 export type MessagePath = MessageRanges | null;
 
-/** A question that does not follow the message before it in the log. */
+/** A message that does not follow the one before it in the log. */
 export interface Branch {
   readonly seq: number;
-  /** The number of the reply that it goes on from; -1: it begins the conversation anew. */
+  /** The number of the message that it goes on from; -1: it begins the conversation anew. */
   readonly from: number;
 }
 
@@ -93,13 +93,13 @@ export function pathTo(seq: number, current: MessagePath, branches: readonly Bra
   return newestFirst.reverse();
 }
 
-/** A path with the pair of messages that begins with this number, which is the end of the log. */
-export function withPair(path: MessagePath, seq: number): MessagePath {
+/** A path with the messages from this number on to the end of the log, which has this length then. */
+export function withMessages(path: MessagePath, seq: number, logLength: number): MessagePath {
   if (!path) return null;
   const [before, last] = [path.slice(0, -1), path.at(-1)];
   const grown: MessageRanges =
-    last?.[1] === seq ? [...before, [last[0], seq + 2]] : [...path, [seq, seq + 2]];
-  return wholePath(grown, seq + 2);
+    last?.[1] === seq ? [...before, [last[0], logLength]] : [...path, [seq, logLength]];
+  return wholePath(grown, logLength);
 }
 
 /** A path as it is stored: null if it has all messages of a log of this length. */

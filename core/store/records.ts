@@ -54,6 +54,12 @@ export interface ClientTokenRecord {
   readonly expiresAt: number;
 }
 
+/** Who answers in a conversation. */
+export const answerers = ["twin", "person"] as const;
+
+/** Who answers in a conversation. */
+export type Answerer = (typeof answerers)[number];
+
 /** A conversation between its owner and a twin. */
 export interface ConversationRecord {
   readonly id: string;
@@ -73,6 +79,10 @@ export interface ConversationRecord {
   /** The end of its current path, which may be in progress. Null: it has no message. */
   readonly lastMessageId: string | null;
   readonly lastMessageAt: number | null;
+  /** While a person answers, questions are stored alone. */
+  readonly answeredBy: Answerer;
+  /** When the oldest question was stored that waits for a person. Null: none does. */
+  readonly waitingSince: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -90,6 +100,8 @@ export function newConversation(
     logLength: 0,
     lastMessageId: null,
     lastMessageAt: null,
+    answeredBy: "twin",
+    waitingSince: null,
     createdAt: now,
     updatedAt: now,
     ...fields,
@@ -131,15 +143,25 @@ export const mostBranches = 1000;
 
 /** The last questions of a history that a model sees, with what follows them. */
 export function windowOf<Message extends object>(history: readonly Message[]): readonly Message[] {
-  const isQuestion = (message: Message) => "role" in message && message.role === "user";
   let before = history.reduce((count, message) => count + Number(isQuestion(message)), 0);
   before -= questionsSeen(before);
-  return history.slice(
-    Math.max(
-      history.findIndex((message) => isQuestion(message) && before-- === 0),
-      0,
-    ),
-  );
+  if (before === 0) return history; // also what was said before the first question
+  return history.slice(history.findIndex((message) => isQuestion(message) && before-- === 0));
+}
+
+function isQuestion(message: object): boolean {
+  return "role" in message && message.role === "user";
+}
+
+/** The messages of a path, oldest first, without those of exchanges whose reply failed, or runs. */
+export function withoutFailed<Message extends Pick<MessageRecord, "role" | "status" | "alone">>(
+  path: readonly Message[],
+): readonly Message[] {
+  return path.filter((message, index) => {
+    const { alone, role } = message;
+    const { status } = (!alone && role === "user" ? path[index + 1] : message) ?? {};
+    return status === "completed" || status === "cancelled";
+  });
 }
 
 /**
@@ -148,13 +170,16 @@ export function windowOf<Message extends object>(history: readonly Message[]): r
  * `adapters/sql/messages.ts`). Failed replies are left out before that, and questions whose reply has no words after it
  * (`ConversationCache`).
  */
-export function historySeen<Message extends { readonly content: string }>(
+export function historySeen<Message extends { readonly role: string; readonly content: string }>(
   history: readonly Message[],
   characters: number,
 ): readonly Message[] {
   const seen = windowOf(history);
   const { length } = upTo([...seen].reverse(), characters);
-  return seen.slice(seen.length - length + (length % 2)); // no reply without its question
+  if (length === seen.length) return seen;
+  const newest = seen.slice(-length);
+  const first = newest.findIndex(isQuestion); // no reply without its question
+  return first === -1 ? [] : newest.slice(first);
 }
 
 /** The first messages that have so many characters together; at least one. */
@@ -212,18 +237,22 @@ export interface Feedback {
   readonly updatedAt: number;
 }
 
-/** A user's message or a twin's reply. */
+/** A user's message, a twin's reply, or what a person has said in the twin's place. */
 export interface MessageRecord {
   readonly id: string;
   readonly conversationId: string;
   readonly role: "user" | "assistant";
+  /** Whether it was stored without an engine: a question that has no reply of a twin, or what a person has said. */
+  readonly alone: boolean;
+  /** Who said it, as an app names them. Null for all else, and where none was named. */
+  readonly author: string | null;
   readonly content: string;
   readonly status: MessageStatus;
   /** Null for a user's message and while a reply is in progress. */
   readonly finishReason: FinishReason | null;
   /** Its number in the conversation's log, which has all messages in the order they were stored: from 0, without gaps. */
   readonly seq: number;
-  /** The message that it follows: a reply's question; the reply that a question goes on from, or null at the beginning. */
+  /** The message that it follows: a reply's question; what another message goes on from, or null at the beginning. */
   readonly after: string | null;
   readonly usage: Usage | null;
   readonly error: ReplyFailure | null;
@@ -279,6 +308,8 @@ export interface EndReply {
   readonly sources?: readonly Source[];
   /** What equal questions have in common ({@link questionKey}), if the knowledge had nothing for this one. */
   readonly unanswered?: string;
+  /** Its question now waits for a person, who answers from now on. */
+  readonly handsOver?: true;
   /** End it only if this holder has its lease. Absent: any holder. */
   readonly holder?: string;
   /** End it only if its lease ran out before this moment. Absent: with any lease. */
@@ -324,6 +355,8 @@ export function ended(
     id,
     conversationId,
     role,
+    alone: false,
+    author: null,
     content,
     status,
     finishReason,

@@ -9,6 +9,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type {
+  Answerer,
   ApiKeyRecord,
   ClientTokenRecord,
   ConversationRecord,
@@ -56,10 +57,27 @@ export interface BeginReply extends Reach {
   /** Whether no other process can begin the reply again, as its history is not stored. Default false. */
   readonly lastAttempt?: boolean | undefined;
   /**
-   * The number of the reply that the question goes on from, instead of from the end of the current path; -1: from the
+   * The number of the message that the question goes on from, instead of from the end of the current path; -1: from the
    * beginning. What stands behind it on the path stays stored, as another branch.
    */
   readonly forkAt?: number | undefined;
+  /** How the reply in progress ends, in whose place the question comes. Without effect on any other, or on one that has ended. */
+  readonly replaces?: EndReply | undefined;
+}
+
+/** A message that {@link Store.addMessage} stores in one transaction, without a reply. */
+export interface AddMessage extends Reach {
+  /** Completed, and alone: what a person has said in the twin's place, which answers what waits; or a question. */
+  readonly message: MessageRecord;
+  readonly claim?: IdempotencyClaim | undefined;
+  /** As {@link BeginReply.forkAt}. */
+  readonly forkAt?: number | undefined;
+  /** As {@link BeginReply.replaces}. */
+  readonly replaces?: EndReply | undefined;
+  /** Who answers from now on. Absent: as before. */
+  readonly answeredBy?: Answerer | undefined;
+  /** Whether it is a question that waits for a person: it is stored only while a person answers. Default false. */
+  readonly waits?: boolean | undefined;
 }
 
 /** Where a conversation goes on. */
@@ -76,8 +94,16 @@ export interface Lease {
 /** The result of {@link Store.beginReply}. In all cases but `begun`, nothing was stored. */
 export type BeginResult =
   /** `memory`: what the twin knows of the conversation's person. Null: nothing. Absent: it was not read. */
-  | { readonly result: "begun"; readonly memory?: string | null }
-  /** The question's `seq` is not the conversation's `logLength`, or its `after` not the path's end: to be tried again. */
+  { readonly result: "begun"; readonly memory?: string | null } | NotStored;
+
+/** The result of {@link Store.addMessage}. In all cases but `added`, nothing was stored. */
+export type AddResult = { readonly result: "added" } | NotStored;
+
+/** Why a message was not stored. */
+export type NotStored =
+  /** It is for a twin, and a person answers, or the other way round. */
+  | { readonly result: "answered_by"; readonly answeredBy: Answerer }
+  /** The message's `seq` is not the conversation's `logLength`, or its `after` not the path's end: to be tried again. */
   | { readonly result: "moved"; readonly end: ConversationEnd }
   | { readonly result: "busy"; readonly replyId: string }
   /** It would be another branch of a conversation that has {@link mostBranches}. */
@@ -118,6 +144,10 @@ export interface AbandonedReply {
 export interface ConversationSlice extends Slice {
   /** With one of these twins, at most 50. Absent: any. */
   readonly twinIds?: readonly string[] | undefined;
+  /** In which this one answers. Absent: any. */
+  readonly answeredBy?: Answerer | undefined;
+  /** Only those in which a question waits for a person, by `waitingSince`, then `id`: the longest first. Default: all. */
+  readonly waiting?: boolean | undefined;
   /** By `createdAt`, then `id`: the newest first (`desc`, the default), or the oldest. */
   readonly order?: "asc" | "desc";
   /** Start after this one, in that order. The total still counts all. */
@@ -212,12 +242,14 @@ export interface NamedConversation {
   readonly name: string;
 }
 
-/** What changes in a conversation: both, or nothing. */
+/** What changes in a conversation: all, or nothing. */
 export interface ConversationChange {
   /** Absent: it stays. */
   readonly title?: string | null | undefined;
-  /** An ended reply of the conversation, on any branch, whose path becomes the current one. Absent: it stays. */
+  /** A message of the conversation, on any branch, whose path becomes the current one. Absent: it stays. */
   readonly last?: Pick<MessageRecord, "id" | "seq"> | undefined;
+  /** Who answers. `twin`: what waits for a person stays unanswered. Absent: it stays. */
+  readonly answeredBy?: Answerer | undefined;
 }
 
 /**
@@ -311,9 +343,15 @@ export interface Store {
    * Stores a question and its reply as the end of the conversation's path, and takes the conversation for it: its `replyId`
    * and `lastMessageId` are the reply's, its `logLength` two more, its `lastMessageAt` and `updatedAt` the reply's
    * `createdAt`. A claim that was made before, unless this one replaces it, comes first, then a missing conversation, a busy
-   * one, one that has moved, and one that has too many branches.
+   * one, one in which a person answers, one that has moved, and one that has too many branches.
    */
   beginReply(begin: BeginReply): Promise<BeginResult>;
+  /**
+   * Stores a message alone as the end of the conversation's path: its `lastMessageId` is the message's, its `logLength` one
+   * more, its `lastMessageAt` and `updatedAt` the message's `createdAt`. What a person says answers all that waits and the
+   * questions on the path before it, which are then not unanswered. Refused as {@link beginReply}, but in which a twin answers.
+   */
+  addMessage(add: AddMessage): Promise<AddResult>;
   /**
    * Saves a running reply's text and renews its lease, if the holder still has it. A text only grows: a save with a
    * shorter one was given up, and arrives after a later one, which it must not undo.

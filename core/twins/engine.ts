@@ -79,6 +79,11 @@ export interface ReplyOutput {
    */
   beginActing(): Promise<void>;
   /**
+   * Lets a person answer from now on: once the reply has ended, its question waits for one, in the same transaction. What the
+   * reply says tells the person who asked. Without effect in a reply that is not stored, or is cancelled.
+   */
+  handOver(): void;
+  /**
    * Counts what the engine holds besides the reply's text, in bytes, as it arrives: what tools answer, a request that is being
    * sent. So many more or, if negative, fewer. False: that would be more than the owner or its end user may hold; nothing is
    * counted, and the engine must do without. All is given back at the reply's end.

@@ -55,6 +55,9 @@ export interface Twin {
   readonly knowledge: KnowledgeMode | null;
   /** The tools that its model may use: names such as `weather/forecast`, or `weather` for all of its. */
   readonly tools: readonly string[];
+
+  /** Whether it hands over to a person, where it is asked to. Shown to clients. */
+  readonly handover: boolean;
 }
 
 /**
@@ -88,6 +91,7 @@ const blank = {
   language: null,
   knowledge: null,
   tools: [],
+  handover: false,
 };
 
 const name: Rule = {
@@ -133,6 +137,7 @@ const rules: RulesFor<Twin> = {
   language: orNull(languageRule),
   knowledge: orNull(knowledgeRule),
   tools: { expected: "a list of tools' names", accepts: areStrings },
+  handover: { expected: "true or false", accepts: (value) => typeof value === "boolean" },
 };
 
 /**
@@ -179,7 +184,8 @@ const revisions = new WeakMap<Twin, string>();
 export function twinRevision(twin: Twin, sha256: Sha256): string {
   const known = revisions.get(twin);
   if (known !== undefined) return known;
-  const { createdAt: _, updatedAt: __, access: ___, documents, ...content } = twin;
+  const { createdAt: _, updatedAt: __, access: ___, documents, handover, ...shared } = twin;
+  const content = handover ? { ...shared, handover } : shared; // a twin that does not is what it was before there was a choice
   // One by one, so that 20 MB of them need not be in memory as one more text.
   const digests = documents.map(({ path, text }) => [path, sha256(text)]);
   const members = Object.entries({ ...content, documents: digests }).sort(([one], [other]) =>

@@ -26,6 +26,7 @@ const statusByCode = {
   method_not_allowed: 405,
   request_timeout: 408,
   conversation_busy: 409,
+  answered_by_person: 409,
   key_limit_reached: 409,
   too_many_branches: 409,
   payload_too_large: 413,
@@ -204,6 +205,12 @@ export function conversationBusy(messageId: string): ApiError {
   );
 }
 
+export function answeredByPerson(): ApiError {
+  const message =
+    "A person answers in this conversation, for whom a message cannot wait here; nothing was stored.";
+  return new ApiError("answered_by_person", message);
+}
+
 export function tooManyBranches(): ApiError {
   const message = `The conversation has ${mostBranches} branches already; go on at the end of one, or begin a conversation.`;
   return new ApiError("too_many_branches", message);
@@ -225,10 +232,11 @@ export function messageNotFound(): never {
   throw new ApiError("message_not_found", "There is no such message in this conversation.");
 }
 
-/** An ended reply, which a conversation can go on from. `path`: the member of the body that names it. */
-export function requireEndedReply(message: MessageRecord, path: string): MessageRecord {
-  if (message.role === "user") {
-    throw validationError([{ path, message: "must be the id of a twin's reply, not of a user's message" }]);
+/** A message that a conversation can go on from. `path`: the member of the body that names it. */
+export function requirePlace(message: MessageRecord, path: string): MessageRecord {
+  if (message.role === "user" && !message.alone) {
+    const expected = "must be the id of a reply, of what a person said, or of a question without a reply";
+    throw validationError([{ path, message: expected }]);
   }
   if (message.status === "in_progress") throw conversationBusy(message.id);
   return message;

@@ -42,6 +42,7 @@ export function accepted(schema: ValueSchema): string {
 
 function acceptedType(type: ValueType, schema: ValueSchema): string {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
+  if (type === "boolean") return "true or false";
   if (type === "array")
     return `a list of at least ${schema.minItems} string of ${lengthOf(schema.items ?? schema)}`;
   if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;

@@ -49,6 +49,7 @@ function twinResource(twin: Twin): TwinResource {
     avatarUrl: twin.avatarUrl,
     greeting: twin.greeting,
     tags: [...twin.tags],
+    handover: twin.handover,
     createdAt: time(twin.createdAt),
     updatedAt: time(twin.updatedAt),
   };
@@ -64,6 +65,8 @@ export function conversationResource(conversation: ConversationRecord): Conversa
     messageCount: conversation.messageCount,
     lastMessageId: conversation.lastMessageId,
     lastMessageAt: timeOrNull(conversation.lastMessageAt),
+    answeredBy: conversation.answeredBy,
+    waitingSince: timeOrNull(conversation.waitingSince),
     createdAt: time(conversation.createdAt),
     updatedAt: time(conversation.updatedAt),
   };
@@ -74,11 +77,12 @@ export function messageResource(message: MessageRecord): MessageResource {
     id: message.id,
     conversationId: message.conversationId,
     role: message.role,
+    author: message.author,
     content: message.content,
     status: message.status,
     finishReason: message.finishReason,
     after: message.after,
-    inReplyTo: message.role === "assistant" ? message.after : null,
+    inReplyTo: message.role === "assistant" && !message.alone ? message.after : null,
     usage: message.usage && { ...message.usage },
     error: message.error && { ...message.error },
     sources: message.sources?.map(({ heading, score }) => ({ heading, score })) ?? null,
@@ -190,6 +194,12 @@ export class OwnEvents implements ReplyEvents {
     // Ids need no escaping.
     const accepted = `{"stage":"accepted","messageId":"${id}","userMessageId":"${questionId}"}`;
     return this.progress(accepted, offset);
+  }
+
+  /** All events of a question that waits for a person. */
+  waiting(question: MessageRecord): string {
+    const progress = this.progress(encodeJson({ stage: "waiting", userMessageId: question.id }), 0);
+    return progress + encodeEvent(0, encodeJson({ type: "complete", message: messageResource(question) }));
   }
 
   progress(progress: string, offset: number): string {

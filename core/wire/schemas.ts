@@ -7,7 +7,7 @@
 
 import { isString } from "../base/json.ts";
 import type { Rule } from "../base/rules.ts";
-import { scopes } from "../store/records.ts";
+import { answerers, scopes } from "../store/records.ts";
 import type { EngineProgress } from "../twins/engine.ts";
 import type { ErrorObject } from "./errors.ts";
 
@@ -42,7 +42,7 @@ export interface ValueSchema extends Omit<Schema, "anyOf" | "items" | "propertie
   readonly items?: ValueSchema;
 }
 
-export type ValueType = "string" | "integer" | "array" | "null";
+export type ValueType = "string" | "integer" | "boolean" | "array" | "null";
 
 /** The types of JSON Schema. */
 export type JsonType = "string" | "integer" | "number" | "boolean" | "array" | "object" | "null";
@@ -93,6 +93,7 @@ const time = { type: "string", format: "date-time", description: "UTC with milli
 const timeOrNull = { type: ["string", "null"], format: "date-time" } as const;
 const stringOrNull = { type: ["string", "null"] } as const;
 const scope = { type: "string", enum: scopes } as const;
+const answerer = { type: "string", enum: answerers } as const;
 
 /** A value or null. Generators of typed clients miss a null among the types of an object or the values of an enum. */
 function orNull<const Value extends Schema>(value: Value, description: string) {
@@ -115,6 +116,7 @@ export const twinSchema = record({
   avatarUrl: stringOrNull,
   greeting: { ...stringOrNull, description: "What it says before the first question." },
   tags: { type: "array", items: { type: "string" } },
+  handover: { type: "boolean", description: "Whether it hands over to a person, where it is asked to." },
   createdAt: time,
   updatedAt: time,
 });
@@ -135,6 +137,14 @@ export const conversationSchema = record({
     description: "The end of the current path. Null: no message yet.",
   },
   lastMessageAt: { ...timeOrNull, description: "Null: no message yet." },
+  answeredBy: {
+    ...answerer,
+    description: "Who answers. While a person does, questions are stored without a reply.",
+  },
+  waitingSince: {
+    ...timeOrNull,
+    description: "When the oldest question was asked that waits for a person. Null: none does.",
+  },
   createdAt: time,
   updatedAt: time,
 });
@@ -156,6 +166,10 @@ export const messageSchema = record({
   id,
   conversationId: id,
   role: { type: "string", enum: ["user", "assistant"] },
+  author: {
+    ...stringOrNull,
+    description: "Who said it in the twin's place, as far as named. Null for all else.",
+  },
   content: { type: "string", description: "Of a reply in Markdown, as far as it is stored." },
   status: {
     type: "string",
@@ -169,9 +183,12 @@ export const messageSchema = record({
   after: {
     type: ["string", "null"],
     description:
-      "The id of the message that it follows: a reply's question; the reply that a question goes on from, or null at the beginning.",
+      "The id of the message that it follows: a reply's question; what another message goes on from, or null at the beginning.",
   },
-  inReplyTo: { type: ["string", "null"], description: "The id of the user's message that a reply answers." },
+  inReplyTo: {
+    type: ["string", "null"],
+    description: "The id of the user's message that a twin's reply answers.",
+  },
   usage: orNull(
     record({
       inputTokens: { type: "integer", minimum: 0 },
@@ -367,7 +384,12 @@ export const updateConversationSchema = {
     title: createConversationSchema.properties.title,
     lastMessageId: {
       ...reference,
-      description: "An ended reply of the conversation, on any branch: its path becomes the current one.",
+      description:
+        "An ended reply of the conversation, or what was stored without one, on any branch: its path becomes the current one.",
+    },
+    answeredBy: {
+      ...answerer,
+      description: "Who answers from now on. twin: what waits for a person stays unanswered.",
     },
   },
 } as const satisfies InputSchema;
@@ -380,7 +402,21 @@ export const sendMessageSchema = {
       ...reference,
       type: ["string", "null"],
       description:
-        "The ended reply that the message goes on from, on any branch, or null: from the beginning. Default: the end of the current path.",
+        "What the message goes on from, on any branch: an ended reply, or what was stored without one; or null: from the beginning. Default: the end of the current path.",
+    },
+    role: {
+      type: "string",
+      enum: ["user", "assistant"],
+      description: "assistant: what a person says in the twin's place. Default: user.",
+    },
+    author: { ...text, maxLength: 100, description: "Who says it. Only with the role assistant." },
+    answeredBy: { ...answerer, description: "Who answers from now on. Only with the role assistant." },
+    reply: { type: "boolean", description: "false: a question is stored without a reply. Default: true." },
+    whenBusy: {
+      type: "string",
+      enum: ["refuse", "replace"],
+      description:
+        "What happens to a running reply. refuse: the message is refused, the default. replace: the reply is cancelled, and the message follows it.",
     },
   },
   required: ["content"],
@@ -484,6 +520,12 @@ export const conversationsQuerySchema = {
     ...pageQuerySchema.properties,
     twinId: { ...text, description: "Only conversations with this twin." },
     endUser: { ...endUser, description: "Only conversations of this end user." },
+    answeredBy: { ...answerer, description: "Only conversations in which this one answers." },
+    waiting: {
+      type: "string",
+      enum: ["true"],
+      description: "Only conversations in which a question waits for a person, the longest first.",
+    },
   },
 } as const satisfies InputSchema;
 

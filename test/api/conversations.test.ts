@@ -36,6 +36,8 @@ for (const transport of transports) {
         messageCount: 0,
         lastMessageId: null,
         lastMessageAt: null,
+        answeredBy: "twin",
+        waitingSince: null,
         createdAt: "2026-01-02T03:04:05.678Z",
         updatedAt: "2026-01-02T03:04:05.678Z",
       });

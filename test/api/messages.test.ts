@@ -47,6 +47,7 @@ for (const transport of transports) {
       assert.equal(conversationId, chat.conversationId);
       assert.deepEqual(reply, {
         role: "assistant",
+        author: null,
         content: "Hello, twin!",
         status: "completed",
         finishReason: "stop",

@@ -39,6 +39,7 @@ for (const transport of transports) {
           description: null,
           avatarUrl: null,
           greeting: null,
+          handover: false,
           tags: [],
           createdAt: "2026-01-02T03:04:05.678Z",
           updatedAt: "2026-01-02T03:04:05.678Z",

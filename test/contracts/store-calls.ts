@@ -4,9 +4,11 @@
  * @module
  */
 
+import { answerers } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
 import { whole, wholeTexts } from "../support/whole.ts";
 import {
+  addAlone,
   begin,
   claim,
   clientToken,
@@ -16,6 +18,8 @@ import {
   failure,
   key,
   newOwner,
+  nextAlone,
+  nextToBegin,
   start,
   toBegin,
   toEnd,
@@ -50,6 +54,8 @@ export async function callEverything(given: Store): Promise<void> {
   await store.createConversation(conversation(owner, { id }), made);
   await store.listConversations({ owner }, slice);
   await store.listConversations({ owner }, { ...slice, twinIds: [twinId] });
+  await store.listConversations({ owner }, { ...slice, waiting: true });
+  for (const answeredBy of answerers) await store.listConversations({ owner }, { ...slice, answeredBy });
   const reach = { owner, endUser: "ann" };
   await store.createConversation(conversation(owner, { endUser: reach.endUser })); // lists that are empty are only counted
   for (const twinIds of [undefined, [twinId], [twinId, "bob"]]) {
@@ -74,7 +80,19 @@ export async function callEverything(given: Store): Promise<void> {
   };
   await store.takeOverReply(found, lease, 0);
   await store.endReply(toEnd(begun, { leaseExpiredBefore: start }));
-  await store.endReply(toEnd(begun));
+  await store.endReply(toEnd(begun, { handsOver: true }));
+  const waiting = { role: "user", waits: true } as const;
+  const waits = await addAlone(store, owner, id, waiting);
+  await addAlone(store, owner, id, { role: "user" });
+  await addAlone(store, owner, id, { answeredBy: "twin" });
+  await store.addMessage(await nextAlone(store, owner, id, waiting));
+  await store.addMessage(await nextAlone(store, owner, id, { forkAt: waits.seq }));
+  await store.readHistory({ owner }, id, { seq: 5, ...whole });
+  await store.updateConversation({ owner }, id, { answeredBy: "twin", last: waits }, start);
+  const replaced = await begin(store, owner, id);
+  const replacing = { ...(await nextToBegin(store, owner, id)), replaces: toEnd(replaced) };
+  await store.beginReply(replacing);
+  await store.endReply(toEnd(replacing));
   await store.rateReply({ owner }, reply.id, { rating: "up", comment: null, updatedAt: start });
   for (const filter of [{}, { twinId }, { from: start, to: start + day }]) {
     await store.listFeedback(owner, { ...wholeTexts, ...slice, ...filter, rating: "up" });

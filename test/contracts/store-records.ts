@@ -14,7 +14,7 @@ import type {
   IdempotencyClaim,
   MessageRecord,
 } from "../../core/store/records.ts";
-import type { BeginReply, ConversationEnd, Listing, Store } from "../../core/store/store.ts";
+import type { AddMessage, BeginReply, ConversationEnd, Listing, Store } from "../../core/store/store.ts";
 import { whole } from "../support/whole.ts";
 
 /** When the tests' records were created. */
@@ -82,6 +82,8 @@ export function conversation(owner: string, fields: Partial<ConversationRecord> 
     logLength: 0,
     lastMessageId: null,
     lastMessageAt: null,
+    answeredBy: "twin",
+    waitingSince: null,
     createdAt: start,
     updatedAt: start,
     ...fields,
@@ -124,6 +126,8 @@ export function toBegin(owner: string, conversationId: string, fields: BeginFiel
     id: newId("msg"),
     conversationId,
     role: "user",
+    alone: false,
+    author: null,
     content,
     status: "completed",
     finishReason: null,
@@ -153,6 +157,28 @@ export function toBegin(owner: string, conversationId: string, fields: BeginFiel
   const lease = { holder, until: leaseUntil };
   const forkAt = fork === undefined ? undefined : (fork?.seq ?? -1);
   return { owner, question, reply, lease, forkAt, ...(fields.claim && { claim: fields.claim }) };
+}
+
+/** A message of a colleague, or a question, as it is stored alone where a conversation goes on. */
+export async function nextAlone(
+  store: Store,
+  owner: string,
+  conversationId: string,
+  fields: Partial<AddMessage> &
+    Partial<Pick<MessageRecord, "role" | "content" | "author" | "createdAt">> = {},
+): Promise<AddMessage> {
+  const { role = "assistant", content = "Hello.", author = null, createdAt = start, ...add } = fields;
+  const { question } = await nextToBegin(store, owner, conversationId, { at: createdAt, content });
+  const finishReason = role === "assistant" ? "stop" : null;
+  return { owner, message: { ...question, role, alone: true, author, finishReason }, ...add };
+}
+
+/** Stores a message alone, and returns what was stored. */
+export async function addAlone(...given: Parameters<typeof nextAlone>): Promise<MessageRecord> {
+  const [store] = given;
+  const added = await nextAlone(...given);
+  assert.deepEqual(await store.addMessage(added), { result: "added" });
+  return added.message;
 }
 
 /** The end of a reply that was begun. */

@@ -17,6 +17,7 @@ import { endUsersContract } from "./store-end-users.contract.ts";
 import { keysContract } from "./store-keys.contract.ts";
 import { messagesContract } from "./store-messages.contract.ts";
 import { pathsContract } from "./store-paths.contract.ts";
+import { personContract } from "./store-person.contract.ts";
 import {
   begin,
   claim,
@@ -74,6 +75,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       messagesContract,
       pathsContract,
       repliesContract,
+      personContract,
       reviewContract,
       claimsContract,
       endUsersContract,

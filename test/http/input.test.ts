@@ -192,6 +192,7 @@ for (const transport of transports) {
       assert.notEqual(created.id, "conv_mine");
       const stored = await fixture.store.getConversation({ owner: "alice" }, created.id);
       assert.deepEqual(Object.keys(stored ?? {}).sort(), [
+        "answeredBy",
         "createdAt",
         "endUser",
         "id",
@@ -205,6 +206,7 @@ for (const transport of transports) {
         "title",
         "twinId",
         "updatedAt",
+        "waitingSince",
       ]);
       assert.equal(({} as { title?: string }).title, undefined);
     });

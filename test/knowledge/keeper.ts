@@ -92,6 +92,7 @@ export async function ask(
         events.push(progress);
       },
       beginActing: async () => {},
+      handOver: () => {},
       hold: () => true,
       signal: new AbortController().signal,
     },

@@ -73,6 +73,7 @@ async function say(
     },
     progress: () => {},
     beginActing: async () => {},
+    handOver: () => {},
     hold: () => true,
     signal: new AbortController().signal,
   };

@@ -60,6 +60,7 @@ export function createOutput() {
     signal: controller.signal,
     progress: (event) => void progress.push(event),
     beginActing: async () => {},
+    handOver: () => {},
     hold: () => true,
     write(text) {
       writes.push(text);

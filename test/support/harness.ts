@@ -125,6 +125,7 @@ export function newTwin(twin: Partial<Twin> & { readonly id: string }): Twin {
     avatarUrl: null,
     greeting: null,
     tags: [],
+    handover: false,
     createdAt: startOfTests,
     updatedAt: startOfTests,
     engine: "echo",

@@ -36,6 +36,7 @@ access: [alice, "42"]
 language: en-GB
 knowledge: search
 tools: [orders, weather/forecast]
+handover: true
 tests:
   - ask: Who are you?
 ---
@@ -51,6 +52,7 @@ They weave algebra.
     description: "Wrote notes.",
     avatarUrl: "https://example.com/ada.png",
     greeting: "Good day.\nWhat shall we compute?\n",
+    handover: true,
     tags: ["history", "mathematics"],
     engine: "openai",
     model: "gpt-small",
@@ -71,6 +73,7 @@ test("a file with only a name gets the file's name as id and the default engine,
     description: null,
     avatarUrl: null,
     greeting: null,
+    handover: false,
     tags: [],
     engine: "knowledge",
     model: null,
@@ -108,7 +111,7 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   [
     "an unknown key",
     "name: Ada\nacess: [alice]",
-    /^Twin file "ada.md": "acess" is not a known key; the known keys are id, name, .*access, language, knowledge, tools, tests\.$/u,
+    /^Twin file "ada.md": "acess" is not a known key; the known keys are id, name, .*access, language, knowledge, tools, handover, tests\.$/u,
   ],
   ["a key that differs in case", "name: Ada\nAccess: [alice]", /"Access" is not a known key/u],
   ["a key of Object.prototype", "name: Ada\n__proto__: {access: []}", /"__proto__" is not a known key/u],

@@ -120,6 +120,12 @@ export async function fill(url: string): Promise<KeptContents> {
   // One who was erased.
   await change("PUT", "/end-users/gone/memory/echo", { content: "Forget me." });
   await change("DELETE", "/end-users/gone");
+  // A colleague: what was said, a question that waits, and one that waits for nobody.
+  const inbox = await change("POST", "/conversations", { twinId: "echo" });
+  await ask(inbox.id, "Is anybody there?");
+  await ask(inbox.id, "I am.", { role: "assistant", author: "Eva", answeredBy: "person" });
+  await ask(inbox.id, "Good.", { reply: false });
+  await ask(inbox.id, "When?");
 
   // Claims: sent again, they are answered as before.
   const claim = (key: string) => ({ headers: { "Idempotency-Key": key } });
@@ -141,9 +147,11 @@ export async function fill(url: string): Promise<KeptContents> {
   ];
   for (const request of again) await send(request);
 
-  const conversations = [plain, tree, hers].map(({ id }) => `/conversations/${id}`);
+  const conversations = [plain, tree, hers, inbox].map(({ id }) => `/conversations/${id}`);
   const reads = [
     "/conversations?limit=100",
+    "/conversations?waiting=true",
+    "/conversations?answeredBy=person",
     ...conversations.flatMap((path) => [path, `${path}/messages`, `${path}/messages?path=all`]),
     `/conversations/${hers.id}/messages/${answered.id}`,
     "/feedback",

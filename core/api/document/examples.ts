@@ -45,6 +45,7 @@ const twin = {
   avatarUrl: null,
   greeting: "Hello. What would you like to know?",
   tags: ["history"],
+  handover: false,
   createdAt,
   updatedAt: createdAt,
 };
@@ -58,6 +59,8 @@ const conversation = {
   messageCount: 2,
   lastMessageId: `msg_${unique}`,
   lastMessageAt: completedAt,
+  answeredBy: "twin",
+  waitingSince: null,
   createdAt,
   updatedAt: completedAt,
 };
@@ -66,6 +69,7 @@ const message = {
   id: `msg_${unique}`,
   conversationId: conversation.id,
   role: "assistant",
+  author: null,
   content: "It computed Bernoulli numbers.",
   status: "completed",
   finishReason: "stop",
@@ -216,6 +220,8 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
   method_not_allowed: "This path takes GET, POST.",
   request_timeout: "The body came too slowly: after 5 seconds, send 64 KiB a second or more.",
   conversation_busy: "The conversation is busy with a reply; wait for its end or cancel it.",
+  answered_by_person:
+    "A person answers in this conversation, for whom a message cannot wait here; nothing was stored.",
   key_limit_reached: "You already have 50 live API keys; revoke one first.",
   too_many_branches:
     "The conversation has 1000 branches already; go on at the end of one, or begin a conversation.",

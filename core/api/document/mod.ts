@@ -251,6 +251,12 @@ function operation(route: Route): Record<string, unknown> {
     ...(body && { requestBody: { required: true, content: { "application/json": media(body) } } }),
     responses: {
       [status]: { description, headers: successHeaders(route), ...(content && { content }) },
+      ...Object.fromEntries(
+        Object.entries(success.also ?? {}).map(([other, description]) => [
+          other,
+          { description, headers: successHeaders(route), ...(content && { content }) },
+        ]),
+      ),
       ...(success.etag && { 304: { description: "Nothing has changed.", headers: successHeaders(route) } }),
       ...errorResponses(route),
     },

@@ -1,0 +1,132 @@
+/**
+ * Where a message is stored in its conversation, and what becomes of the reply that runs there.
+ *
+ * @module
+ */
+
+import type { IdempotencyClaim, MadeClaim, MessageRecord } from "../store/records.ts";
+import type { BeginReply, ConversationEnd, NotStored, Reach } from "../store/store.ts";
+import {
+  conversationBusy,
+  conversationNotFound,
+  messageNotFound,
+  requirePlace,
+  tooManyBranches,
+  validationError,
+} from "../wire/errors.ts";
+import type { ReplyContext } from "./context.ts";
+import type { RunningReplies } from "./running.ts";
+import type { Replaced } from "./saver.ts";
+
+/** Where a message goes, and what it may take the place of. */
+export interface Placed extends Reach {
+  readonly conversationId: string;
+  /**
+   * The message that it goes on from, on any branch: an ended reply, what a person has said, or a question that has no
+   * twin's reply. Null: from the beginning. Undefined: from the end of the path.
+   */
+  readonly after?: string | null | undefined;
+  /** Whether it takes the place of a running reply, which is cancelled. Default: it is refused then. */
+  readonly replaces?: boolean | undefined;
+  readonly claim: IdempotencyClaim | undefined;
+}
+
+/** A place, as it is asked of the store. */
+export interface Place
+  extends Pick<BeginReply, "forkAt" | "replaces">,
+    Pick<MessageRecord, "seq" | "after"> {}
+
+/** Who answers is not who has to. */
+export type AnsweredBy = Extract<NotStored, { result: "answered_by" }>;
+
+/**
+ * Stores a message where its conversation goes on, however often that changes meanwhile.
+ *
+ * @throws {ApiError} `conversation_busy`, `conversation_not_found`, `message_not_found`, `too_many_branches`,
+ * `validation_error`
+ */
+export async function storeInPlace<Stored extends object>(
+  context: ReplyContext,
+  running: RunningReplies,
+  message: Placed,
+  attempt: (place: Place) => Promise<{ readonly stored: Stored } | NotStored>,
+): Promise<Stored | { readonly claim: MadeClaim } | AnsweredBy> {
+  const { conversations, changes } = context;
+  const { conversationId } = message;
+  let end = conversations.endOf(conversationId);
+  let replaced: Replaced | undefined;
+  try {
+    for (;;) {
+      const place = await findPlace(context, message, end, replaced);
+      const result = await attempt(place);
+      if ("stored" in result) {
+        replaced?.settle(true);
+        changes.tell(conversationId);
+        return result.stored;
+      }
+      switch (result.result) {
+        case "claimed":
+          return { claim: result.claim };
+        case "answered_by":
+          return result;
+        case "busy":
+          if (!message.replaces) throw conversationBusy(result.replyId);
+          replaced?.settle(false);
+          replaced = await running.replace(message.owner, conversationId, result.replyId);
+          break;
+        case "too_many_branches":
+          throw tooManyBranches();
+        case "not_found":
+          conversations.forget(conversationId);
+          return conversationNotFound();
+        case "moved":
+          end = result.end;
+          conversations.moved(conversationId, end);
+      }
+    }
+  } finally {
+    replaced?.settle(false);
+  }
+}
+
+async function findPlace(
+  context: ReplyContext,
+  message: Placed,
+  { logLength, lastMessageId }: ConversationEnd,
+  replaced: Replaced | undefined,
+): Promise<Place> {
+  const place = { seq: logLength, forkAt: undefined, replaces: replaced?.end };
+  const { after } = message;
+  if (after === undefined || after === replaced?.end.id) return { ...place, after: lastMessageId };
+  if (message.replaces) return { ...place, after: await requireRunning(context, message, after) };
+  const forkAt = after === lastMessageId ? undefined : await findFork(context, message, after);
+  return { ...place, after, forkAt };
+}
+
+/** The running reply, which alone may be named by what takes its place. */
+async function requireRunning(
+  { store }: ReplyContext,
+  { owner, endUser, conversationId }: Placed,
+  id: string | null,
+): Promise<string> {
+  const options = { conversationId, characters: 0 };
+  const found = id === null ? undefined : await store.getMessage({ owner, endUser }, id, options);
+  if (found?.status === "in_progress") return found.id;
+  const message = "must be left out, or be the id of the running reply, where that is to be replaced";
+  throw validationError([{ path: "after", message }]);
+}
+
+/** The number of the message after which another one is to go on; -1: from the beginning. */
+async function findFork(
+  { store, conversations }: ReplyContext,
+  { owner, endUser, conversationId }: Placed,
+  after: string | null,
+): Promise<number> {
+  if (after === null) return -1;
+  const reach = { owner, endUser };
+  const found = await store.getMessage(reach, after, { conversationId, characters: 0 });
+  if (found) return requirePlace(found, "after").seq;
+  if (await store.getConversation(reach, conversationId)) return messageNotFound();
+  conversations.forget(conversationId); // it was deleted since it was cached
+  return conversationNotFound();
+}
