@@ -98,13 +98,20 @@ function withMemory(instructions: string, { memory }: Turn): string {
 /** The longest list of topics, in UTF-16 code units. */
 const longestTopics = 2_000;
 
+/** The score below which a section probably doesn't answer the question: the knowledge engine would not offer it. */
+const enough = 0.15;
+const nothingFits =
+  "Probably nothing that you know answers the question. If what follows doesn't, say that you don't know. The nearest is:";
+
 /** Marked off from the question, which follows: it is the person's, and this is not. */
 function tellFindings(found: readonly FoundSection[], topics: readonly string[]): string | null {
   const sections = found.map(
     ({ parents, heading, text }) => `## ${[...parents, heading].join(" › ")}\n\n${text}`,
   );
   if (sections.length > 0) {
-    return `<knowledge>\nWhat you know that may fit the question:\n\n${sections.join("\n\n")}\n</knowledge>`;
+    const isLow = found.every(({ score }) => score < enough);
+    const about = isLow ? nothingFits : "What you know that may fit the question:";
+    return `<knowledge>\n${about}\n\n${sections.join("\n\n")}\n</knowledge>`;
   }
   let list = "";
   for (const topic of topics) {
@@ -129,7 +136,7 @@ function wholeText({ instructions, documents }: Twin): string {
 async function search(index: KnowledgeIndex, { content, history }: Turn): Promise<FoundSection[]> {
   const earlier = history.filter(({ role }) => role === "user").slice(-lookBack);
   const own = index.search(content, { nearest: await index.nearest(content) });
-  if (earlier.length === 0 || (own[0]?.score ?? 0) >= 0.8) return own;
+  if (earlier.length === 0 || (own[0]?.score ?? 0) >= 0.6) return own;
   const longest = longestQuestion / (earlier.length + 1) - 1;
   const questions = [...earlier.map((message) => message.content), content].map((text) =>
     text.slice(0, longest),

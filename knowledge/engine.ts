@@ -26,16 +26,14 @@ interface Found {
   readonly sure: boolean;
 }
 
-/** The least score of an answer without a caveat: of those, at least 80 in 100 are right. */
-const enoughToBeSure = 0.6;
+/** The least score of an answer without a caveat. */
+const enoughToBeSure = 0.45;
 /** How much of what the question's words say must be in it, too. */
-const enoughCoverage = 0.4;
-/** The least score of an answer at all. */
-const enough = 0.3;
-/** The same where words and meaning add up. */
-const enoughWithMeaning = 0.5;
-/** The least score of what is offered beside an answer, and of its next part. */
-const enoughToOffer = 0.1;
+const enoughCoverage = 0.6;
+/** The least score of what is offered with a caveat. */
+const enough = 0.15;
+/** The least score of what is mentioned beside an answer, and of its next part. */
+const enoughToMention = 0.05;
 const mostRelated = 2;
 /** How many earlier questions and replies are looked at for the current subject. */
 const lookBack = 4;
@@ -117,13 +115,31 @@ function questionsIn(content: string, index: KnowledgeIndex): string[] {
 async function answerQuestion(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
   const asked = index.names.asked(turn.content);
   if (asked) return tell(certain(asked), turn, index);
-  const found = await search(turn, index);
+  const whole = await search(turn, index);
+  const found = whole?.sure ? whole : await searchParts(turn, index, whole);
   if (!found) return dontKnow(turn, index);
   const { findings, sure } = found;
   const [first, ...others] = findings;
   const { text, sources } = tell(first, turn, index, others, !sure);
   const before = say(sure ? "answer" : "nearest", turn, index, [first.passage.heading]);
   return { text: join(before, text), sources };
+}
+
+/** What answers one of a message's sentences, if that is more certain: words around a question never hide it. */
+async function searchParts(
+  turn: Turn,
+  index: KnowledgeIndex,
+  whole: Found | undefined,
+): Promise<Found | undefined> {
+  let best = whole;
+  const parts = turn.content.split(/(?<=[.!?…。！？؟।])\s+|[\n;；]+|(?<=[,，،]) */u);
+  const telling = parts.filter((part) => index.read(part).words.size > 0);
+  for (const part of telling.length > 1 ? telling.slice(0, mostQuestions) : []) {
+    const found = await search({ ...turn, content: part, history: [] }, index);
+    const isBetter = found && found.findings[0].score > (best?.findings[0].score ?? 0);
+    if (isBetter) best = { ...found, sure: found.sure && /[?？؟]\s*$/u.test(part) };
+  }
+  return best;
 }
 
 /** The section that the message calls by its heading. During a conversation, "it" does not mean a section called IT. */
@@ -138,23 +154,33 @@ async function search(turn: Turn, index: KnowledgeIndex): Promise<Found | undefi
   const { content } = turn;
   const called = calledIn(turn, index);
   if (called?.alone) return quoteCalled(called.passage, turn, index, await lastSubject(turn, index));
-  const inContext = async () => {
-    const subject = await lastSubject(turn, index);
-    if (subject === undefined) return undefined;
-    const { words } = index.read(content);
+  const own = index.read(content);
+  const found = judge(own, index);
+  const subject = found?.sure && !refersBack(content) ? undefined : await lastSubject(turn, index);
+  if (subject !== undefined) {
+    const inContext = judgeInContext(content, subject, index);
+    const follows = await byMeaning(inContext, `${content}\n${subject}`, index);
+    if (follows) return follows;
+  }
+  // A section that the question calls by its heading is an answer, certain or not.
+  const best = found?.sure || !called ? found : quoteCalled(called.passage, turn, index);
+  return byMeaning(best && { ...best, sure: found?.sure === true }, content, index);
+}
+
+/** What answers a question that goes on about a subject. */
+function judgeInContext(content: string, subject: string, index: KnowledgeIndex): Found | undefined {
+  const { words } = index.read(content);
+  if (words.size > 0 && !refersBack(content)) {
     const found = judge(index.read(content, subject), index);
-    const shared = [...words.keys()].filter((word) => found?.findings[0].words.has(word));
-    // A single word of another subject may be shared by chance, as n-grams of "France" are in "insurance".
-    const toThePoint = words.size === 0 || 2 * shared.length > words.size;
-    return toThePoint ? byMeaning(found, `${content}\n${subject}`, index) : undefined;
-  };
-  const alone = () => {
-    const found = judge(index.read(content), index);
-    // A section that the question calls by its heading is an answer, certain or not.
-    const best = found?.sure || !called ? found : quoteCalled(called.passage, turn, index);
-    return byMeaning(best && { ...best, sure: found?.sure === true }, content, index);
-  };
-  return refersBack(content) ? ((await inContext()) ?? alone()) : ((await alone()) ?? inContext());
+    return found && { ...found, sure: false };
+  }
+  const found = judge(index.read(`${content}\n${subject}`), index);
+  const shared = [...words.keys()].filter((word) => found?.findings[0].words.has(word));
+  // A single word of another subject may be shared by chance, as n-grams of "France" are in "insurance".
+  if (words.size === 0 || 2 * shared.length > words.size) return found;
+  return found && shared.length > 0 && 2 * shared.length === words.size
+    ? { ...found, sure: false }
+    : undefined;
 }
 
 /** The section that a message calls by its heading: of those with the same, the one that fits message and subject best. */
@@ -178,9 +204,7 @@ async function byMeaning(
   if (nearest.length === 0) return found;
   const findings = found?.findings ?? index.find(index.read(question));
   const [first, ...others] = index.fuse(findings, nearest);
-  // Where no word of the question is in the text, as in another language, its meaning is all there is.
-  const least = findings.some(({ words }) => words.size > 0) ? enoughWithMeaning : enough;
-  return first && first.score >= least ? { findings: [first, ...others], sure: false } : undefined;
+  return first && first.score >= enough ? { findings: [first, ...others], sure: false } : undefined;
 }
 
 /** What answers a question, and whether that is certain. Undefined: nothing does. */
@@ -188,9 +212,8 @@ function judge(question: Question, index: KnowledgeIndex): Found | undefined {
   const { words } = question;
   const [first, ...others] = index.find(question);
   if (!first || first.score < enough) return undefined;
-  // One word that is shared by chance is not enough.
-  if (first.words.size < 2 && 2 * first.words.size < words.size) return undefined;
-  const hasMost = 2 * first.words.size > words.size;
+  // Another word makes another question.
+  const hasMost = 4 * first.words.size >= 3 * words.size;
   const sure = first.score >= enoughToBeSure && first.coverage >= enoughCoverage && hasMost;
   return { findings: [first, ...others], sure };
 }
@@ -207,7 +230,7 @@ async function tellMore(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
   const [current, ...others] = found.findings;
   const { section } = current.passage;
   const rest = index.passages.filter((passage) => passage.section === section && passage.title === undefined);
-  const near = others.filter(({ score, words }) => score >= enoughToOffer || words.size > 0);
+  const near = others.filter(({ score, words }) => score >= enoughToMention || words.size > 0);
   const next = [...rest.map(certain), ...near].find(
     // What introduces other sections repeats them.
     ({ passage }) => passage.indexed === undefined && !wasTold(passage, turn),
@@ -242,7 +265,7 @@ function tell(
   const isTitled = isNamed || namesakes.length > 0;
   const quote = isTitled ? `**${names.nameOf(passage)}**\n\n${passage.text}` : passage.text;
   const told = `${passage.heading}\n${quote}`;
-  const near = others.filter((other) => other.score >= enoughToOffer && !wasTold(other.passage, turn));
+  const near = others.filter((other) => other.score >= enoughToMention && !wasTold(other.passage, turn));
   const nearby = [...namesakes, ...near.map((other) => other.passage)];
   const offered = [...new Set(nearby.map((other) => names.nameOf(other)))];
   const related = offered.filter((name) => !told.includes(name)).slice(0, mostRelated);
@@ -254,13 +277,13 @@ function join(...parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-/** Admits not knowing, and offers topics, the nearest first. */
+/** Admits not knowing, and asks whether the nearest sections are meant; where nothing is near, it offers topics. */
 function dontKnow(turn: Turn, index: KnowledgeIndex): Answer {
   const near = index.find(index.read(turn.content)).filter(({ words }) => words.size > 0);
-  const nearest = [...new Set(near.map(({ passage }) => index.names.nameOf(passage)))];
-  const offered = [...new Set([...nearest.slice(0, mostRelated), ...rotate(index.topics, turn)])];
+  const nearest = [...new Set(near.map(({ passage }) => index.names.nameOf(passage)))].slice(0, mostRelated);
+  const offered = nearest.length > 0 ? nearest : rotate(index.topics, turn);
   const text = say("unknown", turn, index, offered);
-  const offersTopics = offered.some((topic) => text.includes(topic));
-  const offer = offersTopics || offered.length === 0 ? "" : ` ${say("topics", turn, index, offered)}`;
-  return { text: text + offer, sources: [] };
+  const isOffered = offered.length === 0 || offered.some((topic) => text.includes(topic));
+  const offer = isOffered ? "" : say(nearest.length > 0 ? "perhaps" : "topics", turn, index, offered);
+  return { text: `${text} ${offer}`.trimEnd(), sources: [] };
 }

@@ -52,6 +52,9 @@ export type IndexedTwin = Pick<Twin, "name" | "instructions"> & Partial<Pick<Twi
 export const longestQuestion = 4_000;
 /** How many code units are indexed before everything else gets a turn: some milliseconds. */
 const portion = 32_768;
+/** What the sum of a section's score and its likeness is worth as a score, and where there is no word in common. */
+const worthOfBoth = 0.3;
+const worthOfMeaning = 0.5;
 /** The maximum length of a section that is told to a model as a whole, in code units. */
 const wholeSection = 3_000;
 
@@ -124,7 +127,7 @@ export class KnowledgeIndex {
 
   /** Reads a question, of which the middle is left out where it is long, if need be together with an earlier one. */
   read(question: string, earlier = ""): Question {
-    return this.ranking.read(withoutMiddle(`${question}\n${earlier}`));
+    return this.ranking.read(withoutMiddle(question), withoutMiddle(earlier));
   }
 
   /** Passages that are related to a question, best first. */
@@ -141,10 +144,12 @@ export class KnowledgeIndex {
       const passage = known.has(section) ? undefined : this.passages.find((one) => one.section === section);
       return passage ? { passage, score: 0, words: new Set<string>(), coverage: 0 } : [];
     });
+    // Where no word of the question is in the text, as in another language, its meaning is all there is.
+    const worth = findings.some(({ words }) => words.size > 0) ? worthOfBoth : worthOfMeaning;
     return [...findings, ...others]
-      .map((finding) => ({ ...finding, score: finding.score + (likeness.get(finding.passage.section) ?? 0) }))
-      .sort((one, other) => other.score - one.score)
-      .map((finding) => ({ ...finding, score: Math.min(1, finding.score) }));
+      .map((finding) => ({ finding, both: finding.score + (likeness.get(finding.passage.section) ?? 0) }))
+      .sort((one, other) => other.both - one.both)
+      .map(({ finding, both }) => ({ ...finding, score: Math.max(finding.score, worth * both) }));
   }
 
   /** The section that a message calls by its heading. */
@@ -186,8 +191,10 @@ export async function createKnowledgeIndex(
     for (const passage of toPassages(section, position)) {
       passages.push(passage);
       const { text, indexed = text } = passage;
-      const named = namesOf(passage).flatMap((name) => [...textTerms(name, language)]);
-      builder.add(textTerms(indexed.replace(unsaid, " "), language), named);
+      builder.add(
+        textTerms(indexed.replace(unsaid, " "), language),
+        textTerms(namesOf(passage).join("\n"), language),
+      );
       length += text.length;
     }
     if (length < portion) continue;
@@ -195,7 +202,10 @@ export async function createKnowledgeIndex(
     await sleep(clock, 0);
   }
   const meanings = embed && new Meanings(embed, read.sections.map(textWithPath), clock);
-  const ranking = new Ranking(passages, builder.build(), language, twin.name);
+  const steps = builder.build();
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) await sleep(clock, 0);
+  const ranking = new Ranking(passages, step.value, language, twin.name);
   return new KnowledgeIndex(read, language, passages, ranking, meanings);
 }
 

@@ -7,7 +7,7 @@
 import type { Language } from "../languages/mod.ts";
 import type { Passage } from "../text/passages.ts";
 import { fold, normalize } from "./normalize.ts";
-import { isSpaced } from "./terms.ts";
+import { isSpaced, withoutParticle } from "./terms.ts";
 
 /** A section that a message calls by its heading. */
 export interface Called {
@@ -122,5 +122,5 @@ export class Names {
 
 /** The words of a text. Those of scripts without spaces are characters. */
 function partsOf(text: string): string[] {
-  return (text.match(words) ?? []).flatMap((word) => (isSpaced(word) ? word : [...word]));
+  return (text.match(words) ?? []).flatMap((word) => (isSpaced(word) ? withoutParticle(word) : [...word]));
 }

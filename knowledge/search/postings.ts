@@ -1,6 +1,7 @@
 /**
- * An inverted index in typed arrays: for each term, the passages that have it, ranked by BM25+. The maps of a search library
- * take half a gigabyte for the n-grams of twenty megabytes of text, and a tenth of a second a question.
+ * An inverted index in typed arrays: for each term, the passages that have it, ranked by BM25+ in two fields, what a passage
+ * is called and what it says. The maps of a search library take half a gigabyte for the n-grams of twenty megabytes of text,
+ * and a tenth of a second a question.
  *
  * @module
  */
@@ -9,106 +10,255 @@
 const saturation = 1.2;
 const lengthDiscount = 0.7;
 const occurrence = 0.5;
+/** How much a term in a name counts, compared with one in the text. */
+const nameWeight = 2;
 
-/** A passage's terms, each with its frequency. */
-interface PassageTerms {
-  readonly terms: Uint32Array;
-  readonly frequencies: Uint8Array;
-  /** How many different terms its text has. */
-  readonly length: number;
+// A posting is one number: the passage, how often its names have the term (up to 7), and how often its text (up to 127).
+const textBits = 7;
+const nameBits = 3;
+const bits = textBits + nameBits;
+const mostInText = 2 ** textBits - 1;
+const mostInName = 2 ** nameBits - 1;
+
+/** The terms of a passage's text or of its names, in order. */
+export interface TermList {
+  readonly terms: readonly number[];
+  /** Shorter n-grams. Only in how many passages they are is kept. */
+  readonly short: readonly number[];
 }
+
+/** Numbers terms from 0, in an open hash table. */
+class TermIds {
+  #terms = new Uint32Array(1 << 10);
+  #ids = new Uint32Array(1 << 10);
+  size = 0;
+
+  get(term: number): number | undefined {
+    const at = this.#place(term);
+    return this.#terms[at] === 0 ? undefined : this.#ids[at];
+  }
+
+  add(term: number): number {
+    const at = this.#place(term);
+    if (this.#terms[at] !== 0) return this.#ids[at] ?? 0;
+    this.#terms[at] = term + 1;
+    this.#ids[at] = this.size++;
+    if (this.size * 2 > this.#terms.length) this.#grow();
+    return this.size - 1;
+  }
+
+  /** Where a term is, or has to be put. 0 stands for no term. */
+  #place(term: number): number {
+    const last = this.#terms.length - 1;
+    let at = term & last;
+    while (this.#terms[at] !== 0 && this.#terms[at] !== term + 1) at = (at + 1) & last;
+    return at;
+  }
+
+  #grow(): void {
+    const [terms, ids] = [this.#terms, this.#ids];
+    this.#terms = new Uint32Array(2 * terms.length);
+    this.#ids = new Uint32Array(2 * ids.length);
+    for (const [at, term] of terms.entries()) {
+      if (term === 0) continue;
+      const place = this.#place(term - 1);
+      this.#terms[place] = term;
+      this.#ids[place] = ids[at] ?? 0;
+    }
+  }
+}
+
+/** A passage's terms: their ids, each with how often its names and its text have it. */
+interface PassageTerms {
+  readonly ids: Uint32Array;
+  readonly counts: Uint16Array;
+}
+
+/** How many postings are placed before everything else gets a turn: some milliseconds. */
+const portion = 1_000_000;
 
 /** Collects terms, passage by passage. */
 export class PostingsBuilder {
-  readonly #ids = new Map<string, number>();
-  readonly #passages: PassageTerms[] = [];
+  readonly #earlier: Postings | undefined;
+  readonly #ids: TermIds;
+  /** In how many passages a shorter n-gram is, by its id. */
+  #shortSpread: Uint32Array;
+  /** The terms of new passages, by their positions. */
+  readonly #added = new Map<number, PassageTerms>();
+  /** The new positions of earlier passages, from 1. 0: it is gone. */
+  readonly #moved: Uint32Array;
+  readonly #textLengths: number[] = [];
+  readonly #nameLengths: number[] = [];
+  /** Of the passage that is being added: how often a term is in it, by its id. */
+  #counts = new Uint16Array(1 << 10);
 
-  /** Adds the next passage. `named`: the terms of what it is called, which count three times, once each. */
-  add(text: Iterable<string>, named: Iterable<string>): void {
-    const frequencies = new Map<number, number>();
-    const count = (term: string, times: number) => {
-      const id = this.#ids.get(term) ?? this.#ids.size;
-      if (id === this.#ids.size) this.#ids.set(term, id);
-      frequencies.set(id, Math.min(255, (frequencies.get(id) ?? 0) + times));
-    };
-    for (const term of text) count(term, 1);
-    const length = frequencies.size;
-    for (const term of new Set(named)) count(term, 3);
-    const [terms, counts] = [Uint32Array.from(frequencies.keys()), Uint8Array.from(frequencies.values())];
-    this.#passages.push({ terms, frequencies: counts, length });
+  /** `earlier`: of the same twin, from which passages may be kept. */
+  constructor(earlier?: Postings) {
+    this.#earlier = earlier;
+    this.#ids = earlier?.ids ?? new TermIds();
+    this.#shortSpread = earlier?.shortSpread.slice() ?? new Uint32Array(1 << 10);
+    this.#moved = new Uint32Array(earlier?.textLengths.length ?? 0);
   }
 
-  build(): Postings {
-    return new Postings(this.#ids, this.#passages);
+  /** Adds the next passage. */
+  add(text: TermList, names: TermList): void {
+    const ids: number[] = [];
+    const nameLength = this.#count(names.terms, 1 << textBits, mostInName << textBits, ids);
+    const textLength = this.#count(text.terms, 1, mostInText, ids);
+    this.#spread(text, names, 1);
+    const counts = Uint16Array.from(ids, (id) => this.#counts[id] ?? 0);
+    this.#added.set(this.#textLengths.length, { ids: Uint32Array.from(ids), counts });
+    for (const id of ids) this.#counts[id] = 0;
+    this.#textLengths.push(textLength);
+    this.#nameLengths.push(nameLength);
   }
+
+  /** Takes an earlier passage over as the next one. */
+  keep(position: number): void {
+    this.#textLengths.push(this.#earlier?.textLengths[position] ?? 0);
+    this.#nameLengths.push(this.#earlier?.nameLengths[position] ?? 0);
+    this.#moved[position] = this.#textLengths.length;
+  }
+
+  /** Forgets an earlier passage, of which nothing else is kept. */
+  forget(text: TermList, names: TermList): void {
+    this.#spread(text, names, -1);
+  }
+
+  /** Makes the index, in portions. */
+  *build(): Generator<undefined, Postings> {
+    const starts = new Uint32Array(this.#ids.size + 1);
+    yield* this.#walk((id) => {
+      starts[id + 1] = (starts[id + 1] ?? 0) + 1;
+    });
+    for (let id = 0; id < this.#ids.size; id++) starts[id + 1] = (starts[id + 1] ?? 0) + (starts[id] ?? 0);
+    const postings = new Uint32Array(starts.at(-1) ?? 0);
+    const next = starts.slice();
+    yield* this.#walk((id, posting) => {
+      const place = next[id] ?? 0;
+      postings[place] = posting;
+      next[id] = place + 1;
+    });
+    const [textLengths, nameLengths] = [this.#textLengths, this.#nameLengths].map((all) =>
+      Uint16Array.from(all),
+    );
+    if (!textLengths || !nameLengths) throw new Error("There are two fields.");
+    return new Postings(this.#ids, starts, postings, this.#shortSpread, textLengths, nameLengths);
+  }
+
+  /** Visits all postings, earlier ones first. */
+  *#walk(visit: (id: number, posting: number) => void): Generator<undefined> {
+    const { starts = [], postings = [] } = this.#earlier ?? {};
+    let visited = 0;
+    for (let id = 0; id + 1 < starts.length; id++) {
+      const end = starts[id + 1] ?? 0;
+      for (let at = starts[id] ?? 0; at < end; at++) {
+        const posting = postings[at] ?? 0;
+        const position = this.#moved[posting >>> bits] ?? 0;
+        if (position > 0) visit(id, (((position - 1) << bits) | (posting & (2 ** bits - 1))) >>> 0);
+      }
+      if (end - visited < portion) continue;
+      visited = end;
+      yield;
+    }
+    for (const [position, { ids, counts }] of this.#added) {
+      for (const [at, id] of ids.entries()) visit(id, ((position << bits) | (counts[at] ?? 0)) >>> 0);
+      visited += ids.length;
+      if (visited < portion) continue;
+      visited = 0;
+      yield;
+    }
+  }
+
+  /** Counts terms, each up to `most`, into `ids` and their counts. Returns how many different ones there are. */
+  #count(terms: readonly number[], unit: number, most: number, ids: number[]): number {
+    let different = 0;
+    for (const term of terms) {
+      const id = this.#ids.add(term);
+      if (id >= this.#counts.length) this.#counts = longer(this.#counts);
+      const count = this.#counts[id] ?? 0;
+      if (count === 0) ids.push(id);
+      if ((count & most) === 0) different++;
+      if ((count & most) !== most) this.#counts[id] = count + unit;
+    }
+    return different;
+  }
+
+  #spread({ short: text }: TermList, { short: names }: TermList, change: number): void {
+    for (const term of new Set([...text, ...names])) {
+      const id = this.#ids.add(term);
+      if (id >= this.#shortSpread.length) this.#shortSpread = longer(this.#shortSpread);
+      this.#shortSpread[id] = (this.#shortSpread[id] ?? 0) + change;
+    }
+  }
+}
+
+function longer<Numbers extends Uint16Array | Uint32Array>(numbers: Numbers): Numbers {
+  const twice =
+    numbers instanceof Uint16Array
+      ? new Uint16Array(2 * numbers.length)
+      : new Uint32Array(2 * numbers.length);
+  twice.set(numbers);
+  return twice as Numbers;
 }
 
 /** For each term, the passages that have it. */
 export class Postings {
-  readonly #ids: ReadonlyMap<string, number>;
-  /** For each term, where its postings begin; one more for the end. */
-  readonly #starts: Uint32Array;
-  readonly #passages: Uint32Array;
-  readonly #frequencies: Uint8Array;
-  /** The number of different terms in each passage's text. */
-  readonly #lengths: Uint32Array;
-  readonly #averageLength: number;
+  /** @internal */
+  readonly ids: TermIds;
+  /** @internal For each term, where its postings begin; one more for the end. */
+  readonly starts: Uint32Array;
+  /** @internal */
+  readonly postings: Uint32Array;
+  /** @internal */
+  readonly shortSpread: Uint32Array;
+  /** @internal The number of different terms in each passage's text. */
+  readonly textLengths: Uint16Array;
+  /** @internal */
+  readonly nameLengths: Uint16Array;
+  readonly #averageText: number;
+  readonly #averageName: number;
 
-  constructor(ids: ReadonlyMap<string, number>, passages: readonly PassageTerms[]) {
-    this.#ids = ids;
-    this.#lengths = Uint32Array.from(passages, ({ length }) => length);
-    const total = this.#lengths.reduce((sum, length) => sum + length, 0);
-    this.#averageLength = Math.max(1, total / Math.max(1, passages.length));
-    const starts = new Uint32Array(ids.size + 1);
-    for (const { terms } of passages) for (const id of terms) starts[id + 1] = (starts[id + 1] ?? 0) + 1;
-    for (let id = 0; id < ids.size; id++) starts[id + 1] = (starts[id + 1] ?? 0) + (starts[id] ?? 0);
-    const next = starts.slice();
-    this.#starts = starts;
-    this.#passages = new Uint32Array(starts.at(-1) ?? 0);
-    this.#frequencies = new Uint8Array(this.#passages.length);
-    for (const [passage, { terms, frequencies }] of passages.entries()) {
-      for (const [at, id] of terms.entries()) {
-        const place = next[id] ?? 0;
-        next[id] = place + 1;
-        this.#passages[place] = passage;
-        this.#frequencies[place] = frequencies[at] ?? 0;
-      }
-    }
+  constructor(
+    ids: TermIds,
+    starts: Uint32Array,
+    postings: Uint32Array,
+    shortSpread: Uint32Array,
+    textLengths: Uint16Array,
+    nameLengths: Uint16Array,
+  ) {
+    this.ids = ids;
+    this.starts = starts;
+    this.postings = postings;
+    this.shortSpread = shortSpread;
+    this.textLengths = textLengths;
+    this.nameLengths = nameLengths;
+    this.#averageText = average(textLengths);
+    this.#averageName = average(nameLengths);
   }
 
-  has(term: string): boolean {
-    return this.#ids.has(term);
-  }
-
-  /** The letters that words consist of, but for those of scripts with thousands. */
-  letters(): string[] {
-    const letters = new Set<string>();
-    for (const term of this.#ids.keys())
-      if (term.endsWith("_")) for (const letter of term) letters.add(letter);
-    return [...letters]
-      .filter((letter) => /(?![\p{Script=Han}\p{Script=Hangul}])\p{L}/u.test(letter))
-      .slice(0, 100);
+  has(term: number): boolean {
+    const [begin, end] = this.#range(term);
+    return end > begin;
   }
 
   /** How much a term says: the fewer passages have it, the more. */
-  rarity(term: string): number {
+  rarity(term: number): number {
     const [begin, end] = this.#range(term);
-    return Math.log(1 + (this.#lengths.length - (end - begin) + 0.5) / (end - begin + 0.5));
+    const spread = Math.max(end - begin, this.shortSpread[this.ids.get(term) ?? -1] ?? 0);
+    return Math.log(1 + (this.textLengths.length - spread + 0.5) / (spread + 0.5));
   }
 
-  /** The passages that have a term of the question, each with its rank by BM25+. `terms`: each with its weight. */
-  rank(terms: Iterable<readonly [term: string, weight: number]>): [passage: number, rank: number][] {
-    const ranks = new Float64Array(this.#lengths.length);
-    for (const [term, weight] of terms) {
+  /** The passages that have a term of the question, each with its rank by BM25+. `terms`: what each is worth. */
+  rank(terms: Iterable<readonly [term: number, worth: number]>): [passage: number, rank: number][] {
+    const ranks = new Float64Array(this.textLengths.length);
+    for (const [term, worth] of terms) {
       const [begin, end] = this.#range(term);
-      const worth = weight * this.rarity(term);
       for (let at = begin; at < end; at++) {
-        const passage = this.#passages[at] ?? 0;
-        const frequency = this.#frequencies[at] ?? 0;
-        const length = (this.#lengths[passage] ?? 0) / this.#averageLength;
-        const discount = saturation * (1 - lengthDiscount + lengthDiscount * length);
-        const rank = occurrence + (frequency * (saturation + 1)) / (frequency + discount);
-        ranks[passage] = (ranks[passage] ?? 0) + worth * rank;
+        const posting = this.postings[at] ?? 0;
+        const passage = posting >>> bits;
+        const inName = (posting >>> textBits) & mostInName;
+        ranks[passage] = (ranks[passage] ?? 0) + worth * this.count(passage, posting & mostInText, inName);
       }
     }
     const found: [passage: number, rank: number][] = [];
@@ -116,8 +266,25 @@ export class Postings {
     return found;
   }
 
-  #range(term: string): [begin: number, end: number] {
-    const id = this.#ids.get(term);
-    return id === undefined ? [0, 0] : [this.#starts[id] ?? 0, this.#starts[id + 1] ?? 0];
+  /** What a term counts that is so often in a passage's text and in its names. */
+  count(passage: number, inText: number, inName: number): number {
+    const text = this.#countIn(inText, (this.textLengths[passage] ?? 0) / this.#averageText);
+    return text + nameWeight * this.#countIn(inName, (this.nameLengths[passage] ?? 0) / this.#averageName);
   }
+
+  #countIn(frequency: number, length: number): number {
+    if (frequency === 0) return 0;
+    const discount = saturation * (1 - lengthDiscount + lengthDiscount * length);
+    return occurrence + (frequency * (saturation + 1)) / (frequency + discount);
+  }
+
+  #range(term: number): [begin: number, end: number] {
+    const id = this.ids.get(term);
+    // Later versions of the index have terms that this one lacks.
+    return id === undefined ? [0, 0] : [this.starts[id] ?? 0, this.starts[id + 1] ?? this.starts[id] ?? 0];
+  }
+}
+
+function average(lengths: Uint16Array): number {
+  return Math.max(1, lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length));
 }

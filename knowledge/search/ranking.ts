@@ -7,7 +7,7 @@
 import { guessLanguage, type Language } from "../languages/mod.ts";
 import type { Passage } from "../text/passages.ts";
 import type { Postings } from "./postings.ts";
-import { isSpaced, termsOf, textTerms, wordsOf } from "./terms.ts";
+import { isSpaced, numberOf, pairOf, type Terms, termsOf, textTerms, wordsOf } from "./terms.ts";
 
 /** A term of a question. */
 interface QuestionTerm {
@@ -16,13 +16,20 @@ interface QuestionTerm {
   /** Its weight, the more the rarer it is. */
   readonly worth: number;
   readonly stop: boolean;
+  /** Whether it is of a script with spaces between words. */
+  readonly spaced: boolean;
+  /** Whether it is from an earlier question, which helps to rank, but makes nothing certain. */
+  readonly earlier: boolean;
 }
 
 /** A question, ready to be searched for. */
 export interface Question {
-  readonly terms: ReadonlyMap<string, QuestionTerm>;
+  /** Words, and n-grams about as long as a stem, which the index has. */
+  readonly terms: ReadonlyMap<number, QuestionTerm>;
+  /** Words and shorter n-grams, which candidates are ranked by, too. What each is worth. */
+  readonly short: ReadonlyMap<number, number>;
   /** Its words that say something, with their terms. */
-  readonly words: ReadonlyMap<string, readonly string[]>;
+  readonly words: ReadonlyMap<string, Terms>;
 }
 
 /** A passage that shares something with a question. */
@@ -52,35 +59,35 @@ const mostTerms = 240;
 const partWeight = 0.8;
 /** How many passages are looked at more closely. */
 const mostCandidates = 16;
+/** What all words of an earlier question are worth, compared with the question's. */
+const earlierWeight = 0.6;
+const latin = "abcdefghijklmnopqrstuvwxyz";
 /** Beyond it, a passage is a table or a list, in which no sentence is looked for. */
 const longestPassage = 4_000;
 /** A passage has a word if it has this share of its n-grams. */
 const enoughOfWord = 0.4;
 
 /**
- * The certainty's logistic regression, fitted with `npm run knowledge -- --fit` on the tuning half of XQuAD and on 600
- * colloquial questions of strangers: what each feature adds.
+ * The certainty's logistic regression, fitted on the tuning halves of the questions in bench/knowledge.md: what each feature
+ * adds. The bias is less than the fit's: of people's questions, more have no answer.
  */
 export const coefficients = {
-  bias: -9.68,
-  /** How much a heading, title or listed question is the same as the question: the harmonic mean of what each has of the other. */
-  heading: 3.95,
-  /** How far the rank is ahead of the next section's. */
-  lead: 4.12,
-  /** How far the best sentence is ahead of the next section's. */
-  sentenceLead: 5.2,
-  /** How much of what the question says is in one sentence. */
-  inSentence: -2.02,
-  /** How many of the terms that say something the twin knows at all. */
-  known: 5.23,
+  bias: -5,
+  /** How far the rank is ahead of what else there is. */
+  lead: 2.81,
+  /** How much of the question is in one sentence: the logarithm of what its terms are worth, the rarest possible one being 1. */
+  said: 1.77,
   /** How many of all terms the passage has, those of stop words included. */
-  shared: 4.31,
+  shared: 1.03,
+  /** How many of the words that say something it has: the logarithm of their number, and their share. */
+  words: 1.84,
+  wordShare: 0.29,
   /** How long the question is: the logarithm of the number of terms that say something. */
-  length: 1.76,
-  /** How much it says: the logarithm of what its terms are worth. */
-  weight: -1.11,
+  length: -1.23,
+  /** How much a heading, title or listed question is the same as the question: the harmonic mean of what each has of the other. */
+  heading: 0.59,
   /** How many of the terms are of scripts without spaces, in which few n-grams are words. */
-  unspaced: 1.5,
+  unspaced: 2.15,
 };
 
 /** One of the features. */
@@ -98,8 +105,8 @@ interface Candidate {
   readonly rank: number;
   /** The worth of the question's terms in its best sentence. */
   readonly sentence: number;
-  readonly heading: ReadonlySet<string>;
-  readonly all: ReadonlySet<string>;
+  readonly heading: ReadonlySet<number>;
+  readonly all: ReadonlySet<number>;
 }
 
 /** Finds passages by what their words share with a question's. */
@@ -108,7 +115,6 @@ export class Ranking {
   readonly #postings: Postings;
   readonly #language: Language;
   readonly #silent: ReadonlySet<string>;
-  readonly #letters: readonly string[];
 
   /** `name`: the twin's, whose words say nothing. */
   constructor(passages: readonly Passage[], postings: Postings, language: Language, name: string) {
@@ -116,63 +122,102 @@ export class Ranking {
     this.#postings = postings;
     this.#language = language;
     this.#silent = new Set(wordsOf(name));
-    this.#letters = postings.letters();
   }
 
-  /** Reads a question. */
-  read(text: string): Question {
-    const terms = new Map<string, QuestionTerm>();
-    const words = new Map<string, readonly string[]>();
-    const add = (term: string, weight: number, stop: boolean) => {
+  /** Reads a question. `earlier`: what was asked before, of which the words together count about half of the question's. */
+  read(text: string, earlier = ""): Question {
+    const terms = new Map<number, QuestionTerm>();
+    const short = new Map<number, number>();
+    const words = new Map<string, Terms>();
+    const spoken = guessLanguage(text);
+    const isStop = (word: string) => this.#isSilent(word) || spoken.stopWords.has(word);
+    const silent = new Set([...this.#language.stopWords, ...spoken.stopWords].map((word) => numberOf(word)));
+    const add = (term: number, weight: number, stop: boolean, spaced = true) => {
       if (terms.has(term) || terms.size === mostTerms) return;
-      terms.set(term, { weight, stop, worth: weight * this.#postings.rarity(term) });
+      terms.set(term, { weight, stop, spaced, earlier: false, worth: weight * this.#postings.rarity(term) });
     };
-    const spoken = guessLanguage(text).stopWords;
-    const isStop = (word: string) => this.#isSilent(word) || spoken.has(word);
     let last = "";
     for (const word of wordsOf(text)) {
       if (words.size === mostWords) break;
-      const stop = isStop(word);
-      const own = termsOf(word)
-        .slice(0, mostTerms)
-        .filter((term) => term === word || !isStop(term));
-      for (const term of own) add(term, stop ? stopWordWeight : 1, stop);
+      const [stop, spaced] = [isStop(word), isSpaced(word)];
+      const read = termsOf(word);
+      const own = { ...read, grams: read.grams.slice(0, mostTerms).filter((term) => !silent.has(term)) };
+      const weight = stop ? stopWordWeight : 1;
+      for (const term of allOf(own)) add(term, weight, stop, spaced);
+      for (const term of shortOf(read))
+        if (short.size < mostTerms)
+          short.set(term, (short.get(term) ?? 0) + weight * this.#postings.rarity(term));
       if (this.#language.code === "vi" && last !== "") {
-        add(`${last} ${word}`, pairWeight, false);
-        if (!stop && !isStop(last)) words.set(`${last} ${word}`, [`${last} ${word}`]);
+        const pair = pairOf(last, word);
+        add(pair, pairWeight, false);
+        if (!stop && !isStop(last)) words.set(`${last} ${word}`, { whole: pair, grams: [], short: [] });
       }
-      if (!stop && own.length > 0) words.set(word, own);
-      if (!stop) for (const term of this.#respell(word)) add(term, respeltWeight, false);
+      if (!stop && allOf(own).length > 0) words.set(word, own);
+      if (!stop) for (const term of this.#respell(word, spoken)) add(term, respeltWeight, false);
       last = word;
     }
-    return { terms, words };
+    if (earlier !== "") this.#addEarlier(this.read(earlier), terms, short);
+    return { terms, short, words };
+  }
+
+  #addEarlier(before: Question, terms: Map<number, QuestionTerm>, short: Map<number, number>): void {
+    const others = [...before.terms].filter(([term]) => !terms.has(term));
+    const otherShort = [...before.short].filter(([term]) => !short.has(term));
+    const share = (own: Iterable<number>, other: readonly number[]) =>
+      Math.min(0.5, (earlierWeight * sum([...own])) / (sum(other) || 1));
+    const worths = [...terms.values()].map(({ worth }) => worth);
+    const part = share(
+      worths,
+      others.map(([, { worth }]) => worth),
+    );
+    const shortPart = share(
+      short.values(),
+      otherShort.map(([, worth]) => worth),
+    );
+    for (const [term, each] of others)
+      terms.set(term, {
+        ...each,
+        weight: each.weight * part,
+        worth: each.worth * part,
+        stop: true,
+        earlier: true,
+      });
+    for (const [term, worth] of otherShort) short.set(term, worth * shortPart);
   }
 
   /** Passages that share something with the question, best first. */
   find(question: Question): Finding[] {
     const { terms } = question;
-    const ranks = this.#postings.rank([...terms].map(([term, { weight }]) => [term, weight] as const));
-    const candidates = ranks
+    const ranks = this.#postings
+      .rank([...terms].map(([term, { worth }]) => [term, worth] as const))
       .sort(([, one], [, other]) => other - one)
-      .slice(0, mostCandidates)
-      .map(([at, rank]) => this.#look(at, rank, question))
+      .slice(0, mostCandidates);
+    const looks = ranks.map(([at, rank]) => this.#look(at, rank, question));
+    const [most, mostShort] = [
+      Math.max(...looks.map(({ rank }) => rank)),
+      Math.max(...looks.map((one) => one.short)),
+    ];
+    const candidates = looks
+      .map(({ short, ...look }) => ({ ...look, rank: look.rank / (most || 1) + short / (mostShort || 1) }))
       .sort((one, other) => other.rank - one.rank);
     preferNamedPart(candidates, terms);
-    const telling = [...terms.values()].filter(({ stop }) => !stop);
-    const total = telling.reduce((sum, { worth }) => sum + worth, 0) || 1;
-    const known = [...terms].filter(([term, { stop }]) => !stop && this.#postings.has(term)).length;
+    const own = [...terms].filter(([, { earlier }]) => !earlier);
+    const telling = own.filter(([, { stop }]) => !stop);
+    const total = sum(telling.map(([, { worth }]) => worth)) || 1;
+    const rarest = Math.log(1 + this.#passages.length / 1.5);
     return candidates.map((candidate) => {
+      const cover = this.#cover(candidate, question);
       const features = {
-        ...this.#compare(candidate, candidates, total),
-        heading: this.#compareHeading(candidate, question, total),
-        known: known / (telling.length || 1),
-        shared: [...terms.keys()].filter((term) => candidate.all.has(term)).length / (terms.size || 1),
+        lead: this.#lead(candidate, candidates),
+        said: Math.log(1 + candidate.sentence / rarest),
+        shared: own.filter(([term]) => candidate.all.has(term)).length / (own.length || 1),
+        words: Math.log(1 + cover.words.size),
+        wordShare: cover.words.size / (question.words.size || 1),
         length: Math.log(1 + telling.length),
-        weight: Math.log(1 + total),
-        unspaced: [...terms.keys()].filter((term) => !isSpaced(term)).length / (terms.size || 1),
+        heading: this.#compareHeading(candidate, question, total),
+        unspaced: own.filter(([, { spaced }]) => !spaced).length / (own.length || 1),
       };
-      const { passage } = candidate;
-      return { passage, score: certaintyOf(features), features, ...this.#cover(candidate, question) };
+      return { passage: candidate.passage, score: certaintyOf(features), features, ...cover };
     });
   }
 
@@ -181,69 +226,85 @@ export class Ranking {
   }
 
   /** The terms of a word that the twin knows, for one that it doesn't and that differs in a letter. */
-  #respell(word: string): readonly string[] {
-    const isKnown = (other: string) => this.#postings.has(`${other}_`);
+  #respell(word: string, { letters }: Language): readonly number[] {
+    const isKnown = (other: string) => this.#postings.has(termsOf(other).whole ?? 0);
     if (word.length < shortestRespelt || word.length > 20 || !isSpaced(word) || isKnown(word)) return [];
-    if (/\p{Nd}/u.test(word)) return [];
+    if (/[\p{Nd}\p{Script=Hangul}]/u.test(word)) return [];
+    const alphabet = [...(/[a-z]/u.test(word) ? latin : ""), ...letters, ...this.#language.letters];
     for (let at = 0; at <= word.length; at++) {
       const [before, after] = [word.slice(0, at), word.slice(at + 1)];
       const swapped = before + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2);
-      const others = this.#letters.flatMap((letter) => [
+      const others = alphabet.flatMap((letter) => [
         before + letter + word.slice(at),
         before + letter + after,
       ]);
       const found = [before + after, swapped, ...others].find(isKnown);
-      if (found !== undefined) return termsOf(found);
+      if (found !== undefined) return allOf(termsOf(found));
     }
     return [];
   }
 
-  /** Looks at a passage's own words: what its heading has of the question, and its best sentence. */
-  #look(at: number, rank: number, { terms }: Question): Candidate {
+  /** Looks at a passage's own words: what its heading has of the question, its best sentence, and its shorter n-grams. */
+  #look(at: number, rank: number, { terms, short }: Question) {
     const passage = this.#passages[at];
     if (!passage) throw new Error(`There is no passage ${at}.`);
     const { text, indexed = text } = passage;
-    const heading = new Set(namesOf(passage).flatMap((name) => [...textTerms(name, this.#language)]));
+    const inNames = new Map<number, number>();
+    const inText = new Map<number, number>();
+    const count = (counts: Map<number, number>, found: readonly number[]) => {
+      for (const term of found) if (short.has(term)) counts.set(term, (counts.get(term) ?? 0) + 1);
+    };
+    const heading = new Set<number>();
+    for (const name of namesOf(passage)) {
+      const read = textTerms(name, this.#language);
+      for (const term of read.terms) heading.add(term);
+      count(inNames, read.short);
+    }
     const all = new Set(heading);
     let sentence = 0;
     for (const words of sentencesOf(indexed.slice(0, longestPassage))) {
-      const seen = new Set([...textTerms(words, this.#language)].filter((term) => terms.has(term)));
+      const read = textTerms(words, this.#language);
+      const seen = new Set(read.terms.filter((term) => terms.has(term)));
       for (const term of seen) all.add(term);
       let sum = 0;
       for (const [term, { worth, stop }] of terms)
         if (!stop && (seen.has(term) || heading.has(term))) sum += worth;
       sentence = Math.max(sentence, sum);
+      count(inText, read.short);
     }
-    const whole = rank + sentenceWeight * sentence;
+    let shortRank = 0;
+    for (const [term, worth] of short)
+      shortRank += worth * this.#postings.count(at, inText.get(term) ?? 0, inNames.get(term) ?? 0);
     const weight = this.#isNamed(passage, terms) ? 1 : partWeight;
-    return { passage, rank: whole * weight, sentence, heading, all };
+    return {
+      passage,
+      rank: (rank + sentenceWeight * sentence) * weight,
+      short: shortRank * weight,
+      sentence,
+      heading,
+      all,
+    };
   }
 
   /** Whether a question has most words of an item's, a row's or a question's title. */
   #isNamed({ title }: Passage, terms: Question["terms"]): boolean {
     if (title === undefined) return true;
-    const isAsked = (term: string) => terms.get(term)?.stop === false;
+    const isAsked = (term: number) => terms.get(term)?.stop === false;
     const words = wordsOf(title).filter((word) => !this.#isSilent(word));
     return 2 * words.filter((word) => shareOf(termsOf(word), isAsked) >= enoughOfWord).length > words.length;
   }
 
-  /** How far a passage is ahead of the next best section. */
-  #compare(candidate: Candidate, candidates: readonly Candidate[], total: number) {
-    const others = candidates.filter(({ passage }) => passage.section !== candidate.passage.section);
-    const next = others[0]?.rank ?? 0;
-    const nextSentence = others.reduce((most, { sentence }) => Math.max(most, sentence), 0);
-    return {
-      lead: Math.max(-1, (candidate.rank - next) / (candidate.rank || 1)),
-      sentenceLead: (candidate.sentence - nextSentence) / total,
-      inSentence: candidate.sentence / total,
-    };
+  /** How far a passage is ahead of the next best that says something else. */
+  #lead({ passage, rank }: Candidate, candidates: readonly Candidate[]): number {
+    const next = candidates.find((other) => isOther(other.passage, passage))?.rank ?? 0;
+    return Math.max(-1, (rank - next) / (rank || 1));
   }
 
   /** How much of a passage's best name is the question's, and of the question the name's: their harmonic mean. */
   #compareHeading({ passage }: Candidate, { terms }: Question, total: number): number {
     const likeness = [passage.heading, passage.title ?? "", ...passage.askedAs].map((name) => {
       let [all, shared] = [0, 0];
-      for (const term of new Set(textTerms(name, this.#language))) {
+      for (const term of new Set(textTerms(name, this.#language).terms)) {
         const asked = terms.get(term);
         all += this.#postings.rarity(term) * (asked?.weight ?? 1);
         if (asked && !asked.stop) shared += asked.worth;
@@ -260,7 +321,7 @@ export class Ranking {
     for (const [word, own] of words) {
       const share = shareOf(own, (term) => all.has(term));
       if (share >= enoughOfWord) found.add(word);
-      const worth = own.reduce((sum, term) => sum + (terms.get(term)?.worth ?? 0), 0);
+      const worth = allOf(own).reduce((sum, term) => sum + (terms.get(term)?.worth ?? 0), 0);
       total += worth;
       had += worth * share;
     }
@@ -268,11 +329,28 @@ export class Ranking {
   }
 }
 
+/** Whether passages say different things: the parts of a long section do, but not what is in one of them. */
+function isOther(one: Passage, other: Passage): boolean {
+  if (one.section !== other.section) return true;
+  return one !== other && one.title === undefined && other.title === undefined;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function allOf({ whole, grams }: Terms): readonly number[] {
+  return whole === undefined ? grams : [whole, ...grams];
+}
+
+function shortOf({ whole, short }: Terms): readonly number[] {
+  return whole === undefined ? short : [whole, ...short];
+}
+
 /** How much of a word there is, by its terms. */
-function shareOf([whole = "", ...grams]: readonly string[], has: (term: string) => boolean): number {
-  if (has(whole) && whole.endsWith("_")) return 1;
-  const parts = whole.endsWith("_") ? grams : [whole, ...grams];
-  return parts.filter(has).length / (parts.length || 1);
+function shareOf({ whole, grams }: Terms, has: (term: number) => boolean): number {
+  if (whole !== undefined && has(whole)) return 1;
+  return grams.filter(has).length / (grams.length || 1);
 }
 
 /** Puts an item, a row or an answer of the best section first if the question has all of its title, as "E21". */
@@ -280,7 +358,9 @@ function preferNamedPart(candidates: Candidate[], terms: Question["terms"]): voi
   const section = candidates[0]?.passage.section;
   const named = candidates.findIndex(({ passage: { section: own, title = "" } }) => {
     const words = wordsOf(title);
-    return own === section && words.length > 0 && words.every((word) => terms.has(termsOf(word)[0] ?? ""));
+    return (
+      own === section && words.length > 0 && words.every((word) => terms.has(allOf(termsOf(word))[0] ?? -1))
+    );
   });
   if (named > 0) candidates.unshift(...candidates.splice(named, 1));
 }

@@ -143,8 +143,9 @@ function tableBlock({ raw, rows }: Tokens.Table, resolve: (text: string) => stri
   return { kind: "parts", text, head: `${names}\n${line}`, parts };
 }
 
+// A letter with a full stop numbers something, as in "V. Health".
 const questionLabel =
-  /^(?:\*\*|__)?(?:q|question|f|frage|p|pregunta|pergunta|d|domanda|v|вопрос|в|питання|問|问|問題|质问|質問|س|سؤال|प्र|प्रश्न|ถ|ถาม|คำถาม|질문|문)\s?\d*\s?[:：.](?:\*\*|__)?\s*/iu;
+  /^(?:\*\*|__)?(?:(?:q|question|f|frage|p|pregunta|pergunta|d|domanda|v|вопрос|в|питання|問|问|問題|质问|質問|س|سؤال|प्र|प्रश्न|ถ|ถาม|คำถาม|질문|문)\s?\d*\s?[:：]|(?:q|question|frage|pregunta|pergunta|domanda|вопрос|питання)\s?\d+\.)(?:\*\*|__)?\s*/iu;
 const bold = /^(?:\*\*|__)(?=\S)(?:(?!\*\*|__).)+(?:\*\*|__)\s*[:：]?$/u;
 const questionMark = /[?？؟](?:\*\*|__)?$/u;
 const longestQuestionLine = 240;

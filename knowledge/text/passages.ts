@@ -27,6 +27,10 @@ export interface Passage {
 // An answer should fit on about one screen of a phone.
 const passageLength = 700;
 const sectionLength = 1100;
+/** Up to which short paragraphs are joined where a text has no headings. */
+const paragraphLength = 120;
+/** No passage is longer. */
+const longestPassage = 4_000;
 /** The longest text that introduces the sections below it, instead of saying something by itself. */
 const introductionLength = 400;
 
@@ -42,7 +46,12 @@ export function toPassages(section: Section, position: number): Passage[] {
     const indexed = [whole, ...children.map((child) => child.heading)].join("\n");
     return [{ ...shared, text: overview(section), indexed }, ...titled];
   }
-  const texts = whole.length <= sectionLength ? [whole] : chunks(units);
+  // Text without headings has a subject a paragraph.
+  const isPlain = section.level === 0 && units.length > 1;
+  const texts =
+    whole.length <= sectionLength && !isPlain
+      ? [whole]
+      : chunks(units, isPlain ? paragraphLength : passageLength);
   return [...texts.map((text) => ({ ...shared, text })), ...titled];
 }
 
@@ -88,9 +97,8 @@ function toUnits(blocks: readonly Block[]): Unit[] {
   return groups.flatMap(({ question, answer }) => {
     const units = answer.map(toUnit);
     if (question === undefined) return units;
-    const text = joinBlocks([question, ...answer.map((block) => block.text)]);
-    const isShort = text.length <= sectionLength;
-    const pieces = isShort ? [text] : [question, ...units.flatMap((unit) => unit.pieces)];
+    const pieces = group([question, ...units.flatMap((unit) => unit.pieces)], "\n\n", sectionLength);
+    const [text = question] = pieces;
     return [{ parts: answer.length > 0 ? [{ title: plainText(question), text }] : [], pieces }];
   });
 }
@@ -116,7 +124,7 @@ function sentences(text: string): string[] {
 }
 
 /** Joins the pieces of a long section into passages. Text that introduces what follows ("…:") stays with it. */
-function chunks(units: readonly Unit[]): string[] {
+function chunks(units: readonly Unit[], length: number): string[] {
   const pieces: string[] = [];
   let introduction = "";
   for (const piece of units.flatMap((unit) => unit.pieces)) {
@@ -124,16 +132,24 @@ function chunks(units: readonly Unit[]): string[] {
     introduction = /[:：]$/u.test(piece) ? introduced : "";
     if (introduction === "") pieces.push(introduced);
   }
-  return group(introduction === "" ? pieces : [...pieces, introduction], "\n\n");
+  return group(introduction === "" ? pieces : [...pieces, introduction], "\n\n", length).flatMap(cut);
+}
+
+/** Cuts what no blank line or sentence divides: an answer has an end. */
+function cut(text: string): string[] {
+  if (text.length <= longestPassage) return [text];
+  const end = text.slice(0, longestPassage).search(/\s\S*$/u);
+  const at = end > 0 ? end : longestPassage;
+  return [text.slice(0, at), ...cut(text.slice(at).trimStart())];
 }
 
 /** Joins parts, as many as are short enough for one passage. */
-function group(parts: readonly string[], separator: string): string[] {
+function group(parts: readonly string[], separator: string, length = passageLength): string[] {
   const groups: string[] = [];
   for (const part of parts) {
     const last = groups.pop();
     if (last === undefined) groups.push(part);
-    else if (last.length + part.length > passageLength) groups.push(last, part);
+    else if (last.length + part.length > length) groups.push(last, part);
     else groups.push(last + separator + part);
   }
   return groups;

@@ -17,6 +17,8 @@ import type { KnowledgeWarning } from "./source.ts";
 /** A heading, and what is under it. */
 export interface Section {
   readonly heading: string;
+  /** 1 to 6. 0: that of a document, before its first heading. */
+  readonly level: number;
   /** The headings above, outermost first. */
   readonly parents: readonly string[];
   readonly blocks: readonly Block[];
@@ -109,7 +111,6 @@ export function readDocument({
 }
 
 interface OpenSection extends Section {
-  readonly level: number;
   readonly blocks: Block[];
   readonly askedAs: string[];
   children: OpenSection[];
