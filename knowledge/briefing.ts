@@ -17,7 +17,7 @@ import {
 /** A section that something comes from. */
 export interface KnowledgeSource {
   readonly heading: string;
-  /** How probable it is that the section answers the question, 0 to 1. */
+  /** How certain it is that the section answers the question, 0 to 1. The engine offers it from 0.15 on, and from 0.45 without a caveat. */
   readonly score: number;
 }
 
@@ -98,10 +98,10 @@ function withMemory(instructions: string, { memory }: Turn): string {
 /** The longest list of topics, in UTF-16 code units. */
 const longestTopics = 2_000;
 
-/** The score below which a section probably doesn't answer the question: the knowledge engine would not offer it. */
-const enough = 0.15;
+/** The score below which no section fits well. Of questions that nothing answered, few had a better one. */
+const enough = 0.2;
 const nothingFits =
-  "Probably nothing that you know answers the question. If what follows doesn't, say that you don't know. The nearest is:";
+  "Nothing that you know fits the question well. If the following does not answer it, say that you do not know:";
 
 /** Marked off from the question, which follows: it is the person's, and this is not. */
 function tellFindings(found: readonly FoundSection[], topics: readonly string[]): string | null {

@@ -32,6 +32,8 @@ const enoughToBeSure = 0.45;
 const enoughCoverage = 0.6;
 /** The least score of what is offered with a caveat. */
 const enough = 0.15;
+/** How much of what the question says its one word must be that a passage has. */
+const enoughOfOne = 0.25;
 /** The least score of what is mentioned beside an answer, and of its next part. */
 const enoughToMention = 0.05;
 const mostRelated = 2;
@@ -47,7 +49,7 @@ const mostQuestions = 5;
  * Voice. The same turn always gets the same answer.
  *
  * Before the text it sends one `progress` event, `{ stage: "sources", sources: [{ heading, score }] }`, with the
- * sections that the answer comes from, and how probable it is that they answer the question, from 0 to 1. The list is empty
+ * sections that the answer comes from, and how certain it is that they answer the question, from 0 to 1. The list is empty
  * if nothing answers it; small talk sends no such event.
  *
  * @example
@@ -154,33 +156,38 @@ async function search(turn: Turn, index: KnowledgeIndex): Promise<Found | undefi
   const { content } = turn;
   const called = calledIn(turn, index);
   if (called?.alone) return quoteCalled(called.passage, turn, index, await lastSubject(turn, index));
-  const own = index.read(content);
-  const found = judge(own, index);
-  const subject = found?.sure && !refersBack(content) ? undefined : await lastSubject(turn, index);
-  if (subject !== undefined) {
-    const inContext = judgeInContext(content, subject, index);
-    const follows = await byMeaning(inContext, `${content}\n${subject}`, index);
-    if (follows) return follows;
-  }
-  // A section that the question calls by its heading is an answer, certain or not.
-  const best = found?.sure || !called ? found : quoteCalled(called.passage, turn, index);
-  return byMeaning(best && { ...best, sure: found?.sure === true }, content, index);
+  const alone = () => {
+    const found = judge(index.read(content), index);
+    const follows = found?.sure ? undefined : judgeInContext(turn, index);
+    // A section that the question calls by its heading is an answer, certain or not.
+    const best = found?.sure || !called ? (follows ?? found) : quoteCalled(called.passage, turn, index);
+    return byMeaning(best && { ...best, sure: found?.sure === true }, content, index);
+  };
+  const joined = async () => {
+    const subject = await lastSubject(turn, index);
+    if (subject === undefined) return undefined;
+    const question = index.read(content);
+    const found = judge(index.read(`${content}\n${subject}`), index);
+    const share = question.words.size === 0 ? 1 : shareOf(question, found);
+    if (share < 0.5 || (share === 0.5 && !refersBack(content))) return undefined;
+    return byMeaning(found && { ...found, sure: found.sure && share > 0.5 }, `${content}\n${subject}`, index);
+  };
+  return refersBack(content) ? ((await joined()) ?? alone()) : ((await alone()) ?? joined());
 }
 
-/** What answers a question that goes on about a subject. */
-function judgeInContext(content: string, subject: string, index: KnowledgeIndex): Found | undefined {
-  const { words } = index.read(content);
-  if (words.size > 0 && !refersBack(content)) {
-    const found = judge(index.read(content, subject), index);
-    return found && { ...found, sure: false };
-  }
-  const found = judge(index.read(`${content}\n${subject}`), index);
-  const shared = [...words.keys()].filter((word) => found?.findings[0].words.has(word));
+/** What answers a question best if it is about what was asked before. */
+function judgeInContext({ content, history }: Turn, index: KnowledgeIndex): Found | undefined {
+  const before = history.findLast(({ role }) => role === "user");
+  if (!before) return undefined;
+  const found = judge(index.read(content, before.content), index);
   // A single word of another subject may be shared by chance, as n-grams of "France" are in "insurance".
-  if (words.size === 0 || 2 * shared.length > words.size) return found;
-  return found && shared.length > 0 && 2 * shared.length === words.size
-    ? { ...found, sure: false }
-    : undefined;
+  return shareOf(index.read(content), found) > 0.5 ? found : undefined;
+}
+
+/** How many of a question's words the best passage has. */
+function shareOf({ words }: Question, found: Found | undefined): number {
+  const shared = [...words.keys()].filter((word) => found?.findings[0].words.has(word));
+  return shared.length / (words.size || 1);
 }
 
 /** The section that a message calls by its heading: of those with the same, the one that fits message and subject best. */
@@ -212,6 +219,9 @@ function judge(question: Question, index: KnowledgeIndex): Found | undefined {
   const { words } = question;
   const [first, ...others] = index.find(question);
   if (!first || first.score < enough) return undefined;
+  // One word that is shared by chance is not enough.
+  const isOne = first.words.size < 2 && words.size > 1;
+  if (first.words.size === 0 || (isOne && first.coverage < enoughOfOne)) return undefined;
   // Another word makes another question.
   const hasMost = 4 * first.words.size >= 3 * words.size;
   const sure = first.score >= enoughToBeSure && first.coverage >= enoughCoverage && hasMost;

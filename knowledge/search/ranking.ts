@@ -7,7 +7,7 @@
 import { guessLanguage, type Language } from "../languages/mod.ts";
 import type { Passage } from "../text/passages.ts";
 import type { Postings } from "./postings.ts";
-import { isSpaced, numberOf, pairOf, type Terms, termsOf, textTerms, wordsOf } from "./terms.ts";
+import { isSpaced, numberOf, pairOf, type Terms, termsOf, textTerms, wholeOf, wordsOf } from "./terms.ts";
 
 /** A term of a question. */
 interface QuestionTerm {
@@ -35,7 +35,7 @@ export interface Question {
 /** A passage that shares something with a question. */
 export interface Finding {
   readonly passage: Passage;
-  /** How probable it is that the passage answers the question, 0 to 1. */
+  /** How certain it is that the passage answers the question, 0 to 1: by what is offered, and what needs no caveat. */
   readonly score: number;
   /** The words of the question that the passage has, in some form. */
   readonly words: ReadonlySet<string>;
@@ -131,7 +131,7 @@ export class Ranking {
     const words = new Map<string, Terms>();
     const spoken = guessLanguage(text);
     const isStop = (word: string) => this.#isSilent(word) || spoken.stopWords.has(word);
-    const silent = new Set([...this.#language.stopWords, ...spoken.stopWords].map((word) => numberOf(word)));
+    const silent = [this.#language, spoken].map(stopTermsOf);
     const add = (term: number, weight: number, stop: boolean, spaced = true) => {
       if (terms.has(term) || terms.size === mostTerms) return;
       terms.set(term, { weight, stop, spaced, earlier: false, worth: weight * this.#postings.rarity(term) });
@@ -141,7 +141,10 @@ export class Ranking {
       if (words.size === mostWords) break;
       const [stop, spaced] = [isStop(word), isSpaced(word)];
       const read = termsOf(word);
-      const own = { ...read, grams: read.grams.slice(0, mostTerms).filter((term) => !silent.has(term)) };
+      const own = {
+        ...read,
+        grams: read.grams.slice(0, mostTerms).filter((term) => !silent.some((terms) => terms.has(term))),
+      };
       const weight = stop ? stopWordWeight : 1;
       for (const term of allOf(own)) add(term, weight, stop, spaced);
       for (const term of shortOf(read))
@@ -227,7 +230,7 @@ export class Ranking {
 
   /** The terms of a word that the twin knows, for one that it doesn't and that differs in a letter. */
   #respell(word: string, { letters }: Language): readonly number[] {
-    const isKnown = (other: string) => this.#postings.has(termsOf(other).whole ?? 0);
+    const isKnown = (other: string) => this.#postings.has(wholeOf(other));
     if (word.length < shortestRespelt || word.length > 20 || !isSpaced(word) || isKnown(word)) return [];
     if (/[\p{Nd}\p{Script=Hangul}]/u.test(word)) return [];
     const alphabet = [...(/[a-z]/u.test(word) ? latin : ""), ...letters, ...this.#language.letters];
@@ -333,6 +336,15 @@ export class Ranking {
 function isOther(one: Passage, other: Passage): boolean {
   if (one.section !== other.section) return true;
   return one !== other && one.title === undefined && other.title === undefined;
+}
+
+const stopTerms = new WeakMap<Language, ReadonlySet<number>>();
+
+/** The terms of a language's stop words, which are no n-grams of a word that says something. */
+function stopTermsOf(language: Language): ReadonlySet<number> {
+  const terms = stopTerms.get(language) ?? new Set([...language.stopWords].map((word) => numberOf(word)));
+  stopTerms.set(language, terms);
+  return terms;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -70,11 +70,16 @@ export function termsOf(word: string): Terms {
     return { whole: undefined, grams: gramsOf(word, 3), short: gramsOf(word, 2) };
   }
   const cut = word.slice(0, longestWord);
-  const whole = numberOf(`${cut}_`);
+  const whole = wholeOf(word);
   // Of a number or a code, a part is another one.
   if (word.length === 1 || /\p{Nd}/u.test(word)) return { whole, grams: [], short: [] };
   const pairs = hangul.test(word) ? gramsOf(cut, 2) : undefined;
   return { whole, grams: pairs ?? gramsOf(`^${cut}$`, 4), short: pairs ?? gramsOf(`^${cut}$`, 3) };
+}
+
+/** What a word of a script with spaces is found by as a whole. */
+export function wholeOf(word: string): number {
+  return numberOf(`${word.slice(0, longestWord)}_`);
 }
 
 function gramsOf(text: string, length: number): number[] {

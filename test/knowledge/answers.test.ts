@@ -269,3 +269,86 @@ test("text in scripts without spaces is found by its parts", async () => {
 test("names of Object.prototype are ordinary words", async () => {
   assert.deepEqual((await ask("constructor __proto__ hasOwnProperty toString")).sources, []);
 });
+
+test("a refusal asks whether the nearest sections are meant, in the twin's language", async () => {
+  const { text, sources } = await ask("How do I repair the window of my Toyota?", {
+    twin: createTwin("## Windows\n\nWashed in May.\n\n## Doors\n\nRepaired in June.\n\n## Roof\n\nOld."),
+  });
+  assert.equal(
+    text,
+    "I don't know; nothing I have learned covers that. Perhaps you mean **Windows**, **Doors**?",
+  );
+  assert.deepEqual(sources, []);
+  const german = createTwin("## Fenster\n\nIm Mai geputzt.\n\n## Dach\n\nAlt.", { language: "de" });
+  assert.match(
+    (await ask("Welches Auto passt vor das Fenster des Hauses?", { twin: german })).text,
+    /\*\*Fenster\*\*/u,
+  );
+});
+
+test("an answer that lacks a word of the question has a caveat", async () => {
+  const twin = createTwin(
+    "## Shoes\n\nStreet shoes are taken off in the hall.\n\n## Towels\n\nTowels lie in the bath.",
+  );
+  for (const question of ["Can I buy shoes in the hall?", "Where is the tower?"])
+    assert.doesNotMatch((await ask(question, { twin })).text, /^(?:Street|Towels lie)/u, question);
+  assert.match((await ask("Where are shoes taken off?", { twin })).text, /^Street shoes/u);
+});
+
+test("Korean nouns are found with the particles that people write onto them", async () => {
+  const twin = createTwin(
+    "## 조식\n\n7시부터 10시까지 드립니다.\n\n## 주차\n\n하루에 만 원입니다.\n\n## 청소 안내\n\n매주 월요일에 합니다.",
+    { language: "ko" },
+  );
+  for (const [question, source] of [
+    ["조식은 몇 시예요?", "조식"],
+    ["주차장 있나요?", "주차"],
+    ["청소는 언제 해요?", "청소 안내"],
+    ["주차에 얼마가 들어요?", "주차"],
+  ] as const)
+    assert.deepEqual((await ask(question, { twin })).sources, [source], question);
+});
+
+test("words around a question never hide its answer", async () => {
+  const around = (question: string) =>
+    `Good evening! My name is Anna Miller, we arrive with three children from Utrecht next week. ${question} Many thanks in advance for your kind reply, Anna Miller`;
+  assert.deepEqual((await ask(around("How often does the lamp turn?"))).sources, ["The lamp"]);
+  assert.deepEqual((await ask(around("What does a ticket for the tower cost?"))).sources, ["Opening hours"]);
+});
+
+test("an ellipsis is about the section that was answered, with a caveat", async () => {
+  const branch = (days: string, number: string) => `Open ${days}. Telephone: 0341 555 ${number}.`;
+  const twin = createTwin(
+    `## North branch\n\n${branch("Monday to Friday", "1234")}\n\n## South branch\n\n${branch("Tuesday", "9876")}\n\n## Fines\n\nFifty cents a week.`,
+  );
+  const { text } = await talk(["When is the north branch open?", "and the telephone number?"], twin);
+  assert.match(text, /^I'm not sure[\s\S]+1234/u);
+});
+
+test("each paragraph of a text without headings is a passage, and others than its own are refused", async () => {
+  const text = [
+    "Nappies are provided by the nursery, except where parents want a special kind.",
+    "Pushchairs are folded and kept in the shed behind the house.",
+    "Street shoes are taken off in the hall.",
+    "Toys from home stay at home, except for one cuddly animal.",
+  ];
+  const twin = createTwin("", { documents: [{ path: "rules.txt", text: text.join("\n\n") }] });
+  assert.match((await ask("Where are pushchairs kept?", { twin })).text, /^Pushchairs(?![\s\S]*Nappies)/u);
+  assert.deepEqual((await ask("Which animals live in the shed?", { twin })).sources, []);
+});
+
+test("an answer has an end, and a numbered heading is no question", async () => {
+  const rules = Array.from(
+    { length: 60 },
+    (_, at) => `Rule ${at} says that room ${at} is swept by its guests.`,
+  );
+  const house = `House\n\nV. Health of the children\n\nA thermometer hangs in the kitchen.\n\nWhere is the kettle?\n\nIn the hall.\n\n${rules.join("\n\n")}`;
+  const twin = createTwin("", { documents: [{ path: "house.md", text: house }] });
+  for (const [question, part] of [
+    ["health of the children", "thermometer"],
+    ["Where is the kettle?", "In the hall"],
+  ] as const) {
+    const { text } = await ask(question, { twin });
+    assert.ok(text.includes(part) && text.length < 1_500, `${question}: ${text.length} characters`);
+  }
+});

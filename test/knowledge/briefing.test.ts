@@ -134,3 +134,18 @@ test("a long section is told by its passages that fit best", async () => {
   assert.match(best?.text ?? "", /Paragraph 33/u);
   assert.ok((best?.text.length ?? 0) <= 3_000);
 });
+
+test("where no section is likely to answer, a model is told so before the nearest", async () => {
+  const text =
+    "You are Odd.\n\n## Lamp\n\nIt turns.\n\n## Fog horn\n\nIt is loud in the morning.\n\n## Boats\n\nRed.";
+  const fields = { instructions: text, knowledge: "search" } as const;
+  const low = await brief(
+    "Which newspaper does the president of Chile, who was elected mourning his father, prefer to read on trains?",
+    fields,
+  );
+  assert.match(
+    low.findings ?? "",
+    /^<knowledge>\nNothing that you know fits the question well\..+\n\n## Fog horn/u,
+  );
+  assert.match((await brief("does the lamp turn?", fields)).findings ?? "", /\nWhat you know that may fit/u);
+});
