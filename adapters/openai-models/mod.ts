@@ -25,6 +25,7 @@ import { createAskModel, type ModelServer } from "./asking.ts";
 import { Deadlines } from "./attempt.ts";
 import type { Completion } from "./chunk.ts";
 import { type ContinuationMode, continuationModes } from "./continuation.ts";
+import { handOverTools } from "./hand-over.ts";
 import { type ModelQuestion, requireBaseUrl } from "./request.ts";
 import type { createToolbox, OfferedTools } from "./tools.ts";
 
@@ -131,7 +132,8 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   };
   let toolbox: Promise<ReturnType<typeof createToolbox>> | undefined;
   const offer = async (turn: Turn, output: ReplyOutput) => {
-    const own = toolsOf(turn.twin, "list" in tools ? tools.list() : tools);
+    const named = toolsOf(turn.twin, "list" in tools ? tools.list() : tools);
+    const own = [...handOverTools(turn, output), ...named]; // first, as it keeps its name where another has it
     if (own.length === 0) return undefined;
     toolbox ??= import("./tools.ts").then((module) => module.createToolbox({ clock, log }));
     return (await toolbox)(turn, own, output);

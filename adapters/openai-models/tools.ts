@@ -50,12 +50,12 @@ export interface OfferedTools {
 
 /** Creates a function that offers a turn's model the tools of its twin. */
 export function createToolbox({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
-  const checks = new WeakMap<Tool, Promise<InputCheck>>();
+  const checks = new WeakMap<JsonObject, Promise<InputCheck>>();
   const definitions = new WeakMap<Tool, { readonly parameters: JsonObject; readonly length: number }>();
 
   /** Compiles a tool's schema when it is first called. */
   function checkOf(tool: Tool): Promise<InputCheck> {
-    const known = checks.get(tool);
+    const known = checks.get(tool.inputSchema);
     if (known) return known;
     const unchecked = new Set<string>();
     const check = compileInputCheck(tool.inputSchema, (what) => unchecked.add(what)).finally(() => {
@@ -66,7 +66,7 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
         reasons,
       });
     });
-    checks.set(tool, check);
+    checks.set(tool.inputSchema, check);
     return check;
   }
 
