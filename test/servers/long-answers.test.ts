@@ -84,3 +84,25 @@ test(`a slow reader gets all of a long last event`, { timeout: 20_000 }, async (
   const text = await reader.readUntil("\r\n0\r\n\r\n");
   assert.ok(text.length > 40_000_000, `${text.length} bytes came`);
 });
+
+test("other work has its turn between the pieces of a long reply whose client takes all at once", async () => {
+  await using chat = await openChat(overSocket);
+  const sent = chat.send();
+  const run = await chat.engine.next();
+  run.write("w".repeat(1_600_000)); // a hundred deltas
+  run.finish();
+  const { data: reply } = await (await sent).json();
+  const reader = await openReader(
+    chat.fixture.url,
+    `GET /api/v1/conversations/${chat.conversationId}/messages/${reply.id}/stream HTTP/1.1\r\nHost: a\r\nX-API-Key: ${chat.key}\r\n\r\n`,
+  );
+  let turns = 0;
+  let counting = setImmediate(function count() {
+    turns++;
+    counting = setImmediate(count);
+  });
+  const text = await reader.readUntil("\r\n0\r\n\r\n");
+  clearImmediate(counting);
+  const pieces = text.split('"type":"delta"').length - 1;
+  assert.ok(pieces > 90 && turns > pieces / 2, `${turns} turns for ${pieces} pieces`);
+});

@@ -94,6 +94,26 @@ export async function writeEvents(
   else if (first) await new EventWriter(response).write(answer, first, sender);
 }
 
+/** After a piece of so many code units, a stream waits for its turn. */
+const longPiece = 8192;
+
+const waiting: (() => void)[] = [];
+
+/**
+ * Waits until it is this stream's turn to send on: of all that send long texts, one makes and sends a piece in a turn of the
+ * event loop. Else those whose clients take all at once would follow each other before anything else has its turn.
+ */
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(nextTurn);
+  });
+}
+
+function nextTurn(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(nextTurn);
+}
+
 /** Something to write to. */
 type Writable = ServerResponse | Socket;
 
@@ -109,9 +129,11 @@ class EventWriter {
 
   async write(answer: Answer, first: EventPiece, sender: EventSender): Promise<void> {
     let full = this.#writeHead(answer, first.text);
+    let { length } = first.text;
     for (;;) {
       // Never resolves if the connection closes: then nothing is left to write.
       if (full) await new Promise((resolve) => full?.once("drain", resolve));
+      if (length >= longPiece) await turn();
       const piece = await sender.next();
       if (!piece) return;
       if (this.#response.writableEnded) {
@@ -123,6 +145,7 @@ class EventWriter {
         return;
       }
       full = this.#write(piece.text);
+      length = piece.text.length;
     }
   }
 
