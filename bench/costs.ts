@@ -21,20 +21,20 @@ import { connect, createDatabase, skipWithoutPostgres } from "../test/postgres/d
 import { serverCommand } from "../test/server/program.ts";
 import { surroundings } from "../test/support/child-process.ts";
 import { messageOf } from "./command-line/errors.ts";
-import { fill, owner, writeTwins } from "./costs/data.ts";
+import { fill, owner, people, writeTwins } from "./costs/data.ts";
 import { type Credential, inParts, type Line, lines } from "./costs/requests.ts";
 import { newFolder } from "./harness/servers.ts";
 import { collectGarbage, memoryOf } from "./harness/usage.ts";
 
-/** What a request may take: CPU time of the server's thread, time without a turn for others, memory; and ten at once. */
-const most = { cpuMs: 50, heldMs: 50, memoryMb: 64, tenMb: 256 } as const;
+/** What a request may take: CPU time of the server's thread, time without a turn for others, memory; and a hundred at once. */
+const most = { cpuMs: 50, heldMs: 50, memoryMb: 64, hundredMb: 256 } as const;
 
 const help = `Usage: node --import tsx bench/costs.ts [sqlite | postgres [words]]
 
 Sends the largest inputs that are allowed, with each credential, to a server that has 256 MB for JavaScript, and prints
 what they take, worst first. Ends with 1 if a request takes more than ${most.cpuMs} ms of CPU time (or what its line says), holds
-the thread for more than ${most.heldMs} ms, or takes more than ${most.memoryMb} MB; or if ten at once, whose answers nobody reads,
-take more than ${most.tenMb} MB. Needs Linux, and some minutes for each database.
+the thread for more than ${most.heldMs} ms, or takes more than ${most.memoryMb} MB; or if ${people} at once, whose answers nobody reads,
+take more than ${most.hundredMb} MB: of ${people} end users of the owner, or of one key. Needs Linux, and some minutes for each database.
 
   words              only the lines that have these words
   TEST_DATABASE_URL  address of the PostgreSQL server, as for bench/cluster.ts
@@ -50,7 +50,10 @@ interface Cost {
 }
 
 /** A request, and its credential. */
-type Asked = Pick<Line, "method" | "path" | "body"> & { readonly credential: string };
+type Asked = Pick<Line, "method" | "path" | "endless"> & {
+  readonly credential: string;
+  readonly body?: Buffer;
+};
 
 interface MeasuredServer {
   send(asked: Asked): Promise<IncomingMessage>;
@@ -110,7 +113,7 @@ async function startServer(databaseUrl: string, twins: string): Promise<Measured
       ...(path === "/mcp" && { "mcp-protocol-version": "2025-11-25" }),
     };
     const sent = httpRequest(`${url}${path}`, { method, agent, headers });
-    sent.end(body && JSON.stringify(body));
+    sent.end(body);
     return (await once(sent, "response"))[0];
   }
 
@@ -129,10 +132,15 @@ async function startServer(databaseUrl: string, twins: string): Promise<Measured
       const isRead = sent.length === 1;
       if (!isRead) await rest();
       const statuses = await Promise.all(
-        sent.map(async (sending) => {
+        sent.map(async (sending, index) => {
           const response = await sending;
-          if (!isRead) response.destroy();
-          else for await (const _ of response); // and not kept
+          if (isRead && !requests[index]?.endless)
+            for await (const _ of response); // and not kept
+          else if (isRead) {
+            response.resume();
+            await rest();
+          }
+          response.destroy();
           return response.statusCode ?? 0;
         }),
       );
@@ -159,9 +167,12 @@ async function addressOf(child: ChildProcess): Promise<string> {
   throw new Error(`The server ended before it listened: ${output}`);
 }
 
+const bytesOf = (body: object) => Buffer.from(JSON.stringify(body));
+
 /** Sends a POST, and returns what it made. */
 async function make(server: MeasuredServer, path: string, body: object, credential: string) {
-  const response = await server.send({ method: "POST", path: `/api/v1${path}`, body, credential });
+  const asked = { method: "POST", path: `/api/v1${path}`, body: bytesOf(body), credential };
+  const response = await server.send(asked);
   let text = "";
   for await (const chunk of response.setEncoding("utf8")) text += chunk;
   if (response.statusCode !== 201) throw new Error(`${path}: ${text}`);
@@ -170,13 +181,19 @@ async function make(server: MeasuredServer, path: string, body: object, credenti
 
 const names: Record<Credential, string> = { t: "client token", r: "read-only key", f: "full key", j: "JWT" };
 
-async function makeCredentials(server: MeasuredServer): Promise<Record<Credential, string>> {
+/** The credentials by the number of the end user: client tokens are each person's own. */
+type Credentials = Record<Credential, (person: number) => string>;
+
+async function makeCredentials(server: MeasuredServer): Promise<Credentials> {
   const j = await signToken({ secret, sub: owner, expiresInSeconds: 3600 });
   const { key: r } = await make(server, "/auth/api-keys", { name: "reads", scope: "read_only" }, j);
   const { key: f } = await make(server, "/auth/api-keys", { name: "writes", scope: "full_access" }, j);
-  const body = { endUser: "ann", requestsPerHour: 1_000_000, expiresInSeconds: 3600 };
-  const { token: t } = await make(server, "/client-tokens", body, f);
-  return { t, r, f, j };
+  const tokens: string[] = [];
+  for (let n = 0; n < people; n++) {
+    const body = { endUser: `ann_${n}`, requestsPerHour: 1_000_000, expiresInSeconds: 3600 };
+    tokens.push((await make(server, "/client-tokens", body, f)).token);
+  }
+  return { t: (person) => tokens[person] ?? "", r: () => r, f: () => f, j: () => j };
 }
 
 /** A line of the table. */
@@ -188,31 +205,28 @@ interface Row {
 }
 
 /** Measures a line with each of its credentials on a server of its own, as memory is not given back. */
-async function measureLine(
-  server: MeasuredServer,
-  line: Line,
-  credentials: Record<Credential, string>,
-): Promise<Row[]> {
-  const asked = async (who: Credential, run: number): Promise<Asked> => {
-    const { method, body, twin: twinId } = line;
-    const credential = credentials[who];
+async function measureLine(server: MeasuredServer, line: Line, credentials: Credentials): Promise<Row[]> {
+  const { method, twin: twinId, endless } = line;
+  const body = line.body && bytesOf(line.body);
+  const asked = async (who: Credential, person: number, run = 0): Promise<Asked> => {
+    const credential = credentials[who](person);
     const { id } = twinId === undefined ? {} : await make(server, "/conversations", { twinId }, credential);
-    const path = line.path.replace("{id}", id).replace("{n}", String(run));
-    return { method, path, credential, ...(body && { body }) };
+    const path = line.path.replace("{id}", id).replaceAll("{p}", String(person)).replace("{n}", String(run));
+    return { method, path, credential, ...(body && { body }), ...(endless && { endless }) };
   };
-  const measured: { who: Credential; runs: Cost[]; ten?: Cost }[] = [];
+  const measured: { who: Credential; runs: Cost[]; hundred?: Cost }[] = [];
   for (const who of line.who as Iterable<Credential>) {
     const runs: Cost[] = [];
-    for (let run = 0; run < 3; run++) runs.push(await server.measure([await asked(who, run)]));
+    for (let run = 0; run < 3; run++) runs.push(await server.measure([await asked(who, 0, run)]));
     measured.push({ who, runs });
   }
   for (const each of line.path.includes("{n}") ? [] : measured) {
-    const ten = await Promise.all(Array.from({ length: 10 }, () => asked(each.who, 0)));
-    each.ten = await server.measure(ten);
+    const hundred = await Promise.all(Array.from({ length: people }, (_, person) => asked(each.who, person)));
+    each.hundred = await server.measure(hundred);
   }
 
   const { mayTake = most.cpuMs } = line;
-  return measured.map(({ who, runs, ten }) => {
+  return measured.map(({ who, runs, hundred }) => {
     // The least of three: the first compiles what it needs, and other processes may disturb.
     const cpuMs = Math.min(...runs.map((run) => run.cpuMs));
     const heldMs = Math.min(...runs.map((run) => run.heldMs));
@@ -221,13 +235,13 @@ async function measureLine(
       "CPU time": cpuMs / mayTake,
       "thread held": heldMs / most.heldMs,
       memory: memoryMb / most.memoryMb,
-      "ten at once": (ten?.memoryMb ?? 0) / most.tenMb,
+      "a hundred at once": (hundred?.memoryMb ?? 0) / most.hundredMb,
     };
     const above = Object.entries(shares).flatMap(([name, share]) => (share > 1 ? name : []));
-    const statuses = [...new Set([...runs, ...(ten ? [ten] : [])].flatMap((cost) => cost.statuses))].join(
-      ", ",
-    );
-    const [cpu, ...others] = [cpuMs, heldMs, memoryMb, ten?.memoryMb].map(
+    const statuses = [
+      ...new Set([...runs, ...(hundred ? [hundred] : [])].flatMap((cost) => cost.statuses)),
+    ].join(", ");
+    const [cpu, ...others] = [cpuMs, heldMs, memoryMb, hundred?.memoryMb].map(
       (figure) => figure?.toFixed(0) ?? "–",
     );
     const cells = [cpu, mayTake === inParts ? "in parts" : mayTake, ...others, statuses];
@@ -290,7 +304,7 @@ async function main(): Promise<void> {
     }
     const parts = createParts((_, message, fields) => console.error(message, fields));
     const rows = await measureAll(parts, kind, words.join(" ")).finally(parts.close);
-    console.log(`\n| ${kind} | credential | CPU ms | may | held ms | MB | ten at once, MB | status |`);
+    console.log(`\n| ${kind} | credential | CPU ms | may | held ms | MB | a hundred, MB | status |`);
     console.log(`|---|---|--:|--:|--:|--:|--:|---|\n${rows.map(({ text }) => text).join("\n")}`);
     const faults = rows.flatMap(({ fault }) => fault ?? []);
     if (faults.length === 0) continue;

@@ -14,10 +14,12 @@ export interface Line {
   readonly who: string;
   readonly what: string;
   readonly method: string;
-  /** `{id}`: a new conversation with the line's twin; `{n}`: the number of the run. */
+  /** `{id}`: a new conversation with the line's twin; `{p}`: the number of the end user; `{n}`: the number of the run. */
   readonly path: string;
   readonly body?: object;
   readonly twin?: string;
+  /** Its answer has no end: it is read until the server rests. */
+  readonly endless?: true;
   /** The CPU time that it may take, in milliseconds, if it is another than usual. */
   readonly mayTake?: number;
 }
@@ -26,28 +28,41 @@ export interface Line {
 export const inParts: number = Number.POSITIVE_INFINITY;
 
 const period = "from=2025-09-28&to=2026-11-01&limit=100";
-const long = "/conversations/conv_long/messages";
+const long = "/conversations/conv_long_{p}/messages";
+const book = "/conversations/conv_book_{p}/messages";
 
 const gets: readonly (readonly [who: string, what: string, path: string, mayTake?: number])[] = [
+  ["t", "the service's health", "/healthz"],
+  ["t", "whether it is ready", "/readyz"],
+  ["t", "the OpenAPI document", "/openapi.json"],
   ["trf", "100 of 1,000 twins", "/twins?limit=100"],
   ["trf", "the last 100 of 1,000 twins", "/twins?limit=100&page=10"],
+  ["trf", "a twin", "/twins/twin-1"],
   ["trf", "1,000 models", "/v1/models"],
+  ["trf", "a model", "/v1/models/twin-1"],
   ["trf", "100 conversations", "/conversations?limit=100"],
   ["rf", "the last 100 of 30,000 conversations", "/conversations?limit=100&page=300"],
   ["rf", "the last 100 conversations of a person", "/conversations?endUser=cleo_0&limit=100&page=100"],
-  ["trf", "100 messages of 32,000 characters", `${long}?limit=100`, inParts],
+  ["trf", "a conversation with a title of 200 characters", "/conversations/conv_long_{p}"],
+  ["trf", "100 messages of 131,072 characters", `${long}?limit=100`, inParts],
   [
     "trf",
-    "100 messages of 32,000 characters, path=all, newest first",
+    "100 messages of 131,072 characters, path=all, newest first",
     `${long}?limit=100&path=all&order=desc`,
     inParts,
   ],
-  ["trf", "100 of 2,000 messages, 1,000 branches", "/conversations/conv_forks/messages?limit=100&path=all"],
+  ["rf", "100 of 2,000 messages, 1,000 branches", "/conversations/conv_forks/messages?limit=100&path=all"],
   ["rf", "the last 100 of 50,000 messages", "/conversations/conv_deep_0/messages?limit=100&page=500"],
-  ["trf", "a reply of 32,000 characters", `${long}/msg_conv_long_1`],
-  ["trf", "a reply of 32,000 characters, its stream replayed", `${long}/msg_conv_long_1/stream`],
-  ["trf", "a reply of 32,000 characters, as a response", "/v1/responses/resp_conv_long_1"],
-  ["trf", "a reply of 32,000 characters, a response's stream", "/v1/responses/resp_conv_long_1?stream=true"],
+  ["trf", "the longest reply, in a list", book, inParts],
+  ["trf", "the longest reply", `${book}/msg_conv_book_{p}_1`, inParts],
+  ["trf", "the longest reply, its stream replayed", `${book}/msg_conv_book_{p}_1/stream`, inParts],
+  ["trf", "the longest reply, as a response", "/v1/responses/resp_conv_book_{p}_1", inParts],
+  [
+    "trf",
+    "the longest reply, a response's stream",
+    "/v1/responses/resp_conv_book_{p}_1?stream=true",
+    inParts,
+  ],
   ["trf", "the limit", "/usage"],
   ["rf", "use by day, 400 days", `/usage/history?groupBy=day&${period}`],
   ["rf", "use by twin, 300,000 sums", `/usage/history?groupBy=twin&${period}`],
@@ -58,17 +73,22 @@ const gets: readonly (readonly [who: string, what: string, path: string, mayTake
     "use by end user, one day",
     "/usage/history?groupBy=endUser&from=2026-11-01&to=2026-11-01&limit=100",
   ],
-  ["rf", "100 of 75,000 rated replies", "/feedback?limit=100"],
+  ["rf", "100 rated replies of 131,072 characters", "/feedback?limit=100"],
   [
     "rf",
     "the last 100 of a twin's 75,000 rated replies",
     "/feedback?limit=100&page=750&twinId=echo&rating=down",
   ],
   ["rf", "100 of 25,000 unanswered questions", "/questions/unanswered?limit=100"],
-  ["rf", "the last 100 of 25,000 unanswered questions", "/questions/unanswered?limit=100&page=250"],
+  ["rf", "100 unanswered questions of 131,072 characters", "/questions/unanswered?limit=100&page=251"],
   ["rf", "an export of 10,000 conversations", "/end-users/cleo_0/export", inParts],
   ["rf", "an export of 50,000 messages", "/end-users/bob_0/export", inParts],
-  ["rf", "an export of 200 messages of 32,000 characters", "/end-users/ann/export", inParts],
+  [
+    "rf",
+    "an export of messages of 131,072 characters, and the longest reply",
+    "/end-users/ann_{p}/export",
+    inParts,
+  ],
   ["j", "the owner's keys", "/auth/api-keys?limit=100"],
 ];
 
@@ -87,16 +107,31 @@ const writes: readonly (readonly [who: string, method: string, what: string, pat
       "f",
       "PUT",
       "a memory of 4,000 characters",
-      "/end-users/ann/memory/echo",
+      "/end-users/ann_{p}/memory/echo",
       { content: costly.repeat(4_000) },
     ],
     [
       "tf",
       "PUT",
       "a comment of 1,000 characters",
-      `${long}/msg_conv_long_1/feedback`,
+      `${long}/msg_conv_long_{p}_1/feedback`,
       { rating: "up", comment: costly.repeat(1_000) },
     ],
+    [
+      "tf",
+      "PATCH",
+      "a new title of 200 characters",
+      "/conversations/conv_long_{p}",
+      { title: costly.repeat(200) },
+    ],
+    ["tf", "DELETE", "a rating that is taken back", `${long}/msg_conv_long_{p}_1/feedback`],
+    ["tf", "POST", "an ended reply, cancelled", `${book}/msg_conv_book_{p}_1/cancel`],
+    ["tf", "POST", "an ended response, cancelled", "/v1/responses/resp_conv_book_{p}_1/cancel"],
+    ["f", "GET", "a memory", "/end-users/ann_{p}/memory/echo"],
+    ["f", "DELETE", "a memory, deleted", "/end-users/ann_{p}/memory/echo"],
+    ["f", "DELETE", "the client tokens of a person, deleted", "/client-tokens?endUser=dora"],
+    ["j", "POST", "a key with a name of 100 characters", "/auth/api-keys", { name: costly.repeat(100) }],
+    ["j", "DELETE", "a key, revoked", "/auth/api-keys/key_0"],
     ["tf", "POST", "/mcp: 1,000 twins", "/mcp", toolCall("list_twins", {})],
     [
       "tf",
@@ -153,6 +188,18 @@ const bodies: readonly (readonly [what: string, messages: readonly object[], str
 /** All of them. Those that delete something are the last ones. */
 export const lines: readonly Line[] = [
   ...gets.map(([who, what, path, mayTake]) => lineOf({ who, what, method: "GET", path }, mayTake)),
+  {
+    ...lineOf(
+      {
+        who: "trf",
+        what: "the stream of a conversation, from its beginning",
+        method: "GET",
+        path: "/conversations/conv_long_{p}/stream?after=0.0",
+      },
+      inParts,
+    ),
+    endless: true,
+  },
   ...writes.map(([who, method, what, path, body]) =>
     lineOf({ who, what, method, path, ...(body && { body }) }),
   ),
@@ -194,6 +241,6 @@ export const lines: readonly Line[] = [
 ];
 
 function lineOf(line: Line, mayTake?: number): Line {
-  const path = /^\/(v1|mcp)/.test(line.path) ? line.path : `/api/v1${line.path}`;
+  const path = /^\/(v1|mcp|healthz|readyz)/.test(line.path) ? line.path : `/api/v1${line.path}`;
   return { ...line, path, ...(mayTake !== undefined && { mayTake }) };
 }
