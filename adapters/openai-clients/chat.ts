@@ -7,7 +7,9 @@
 import { requireTwin } from "../../core/api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
 import type { Call, HandlerContext, Result, Route } from "../../core/http/route.ts";
+import { windowOf } from "../../core/store/records.ts";
 import { ChatEvents, type CompletionHead, completionDocument } from "./chat-completion.ts";
+import { isReply } from "./comparison.ts";
 import { readMessages, requireShortQuestion, type Spoken } from "./conversation-text.ts";
 import { findNamed, placeBehind, readConversationName } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
@@ -74,13 +76,8 @@ async function complete(
   const name = readConversationName(call.headers.conversation, header);
   const reach = reachOf(call, call.body, names);
   const twin = await requireTwin(context.twins, call.caller.reach, model);
-  // Open WebUI names a chat in which this request leaves nothing: it asks for a title or tags, or the chat is temporary, and
-  // its name is that of a socket.
-  const isAside =
-    header.toLowerCase() === "x-openwebui-chat-id" &&
-    (content.startsWith("### Task:") || name?.startsWith("local:"));
-  if (name === null || isAside) {
-    const turn = { twin, history, content, ...reach, ...sendFields(call) };
+  if (name === null || name.startsWith("local:") || isTask(call.body)) {
+    const turn = { twin, history: windowOf(history), content, ...reach, ...sendFields(call) };
     return answer({ feed: context.replies.ask(turn), headers: {} }, call, context);
   }
   const path = "/v1/chat/completions";
@@ -90,13 +87,17 @@ async function complete(
     fields: { model, conversation: name, content },
     broken,
     async send(claim) {
-      // The conversation has the messages before the last one.
       const named = await findNamed(context, reach, twin, name);
       const place = await placeBehind(named, call.body, context, reach);
       return context.replies.send({ twin, content, claim, ...reach, ...place, ...sendFields(call) });
     },
   });
   return answer(sent, call, context);
+}
+
+/** Whether a front end asks for itself, in the name of a chat: for its title, tags or next questions. Open WebUI begins all so. */
+function isTask({ question, history, stream }: ChatRequest): boolean {
+  return !stream && !history.some(isReply) && question.startsWith("### Task:");
 }
 
 async function answer(

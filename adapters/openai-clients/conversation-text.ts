@@ -30,8 +30,7 @@ export interface SpokenInput {
 }
 
 /**
- * The last message of a completion, which must be the user's, and those before it that a model sees. Messages of other roles
- * are left out: the persona is the operator's. `path`: the parameter that the messages are in.
+ * The last message of a completion, which must be the user's, and those before it. Messages of other roles are left out: the persona is the operator's. `path`: the parameter that the messages are in.
  *
  * @throws {ApiError} `validation_error` for what is no conversation in text.
  */
@@ -39,7 +38,7 @@ export function readMessages(messages: unknown, path: string): Spoken {
   const spoken = readItems(messages, path).filter((item) => "content" in item);
   const last = spoken.pop();
   if (last?.role !== "user") return refuseParam(path, "must end with a message of the role user");
-  return { question: questionIn(last, path), history: windowOf(spoken).map(withoutParts) };
+  return { question: questionIn(last, path), history: spoken.map(withoutParts) };
 }
 
 /** Like {@link readMessages}, of a response's input: its last user message counts, whatever comes after it. */

@@ -7,27 +7,34 @@
 import { createConversation, findConversation } from "../../core/api/lookup.ts";
 import type { CallerReach, HandlerContext } from "../../core/http/route.ts";
 import type { Send } from "../../core/replies/replies.ts";
-import { readPortions } from "../../core/store/portions.ts";
-import { type MessageRecord, mostCharactersRead } from "../../core/store/records.ts";
+import { type ConversationRecord, type MessageRecord, windowOf } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { conversationNotFound } from "../../core/wire/errors.ts";
+import { findPlace, isReply, isSame } from "./comparison.ts";
 import type { Spoken } from "./conversation-text.ts";
 import { refuseParam } from "./errors.ts";
 
-/** A name that a client has given one of its conversations, in a header field. Null: none. */
+/** What programs write where they have no name yet. */
+const placeholders = new Set(["new", "null", "undefined", "none", "pending", "[object object]"]);
+
+/** A name that a client has given one of its conversations, in a header field. Null: none, as also where it is empty. */
 export function readConversationName(name: string | null | undefined, header: string): string | null {
-  if (name === null || name === undefined) return null;
+  if (name === null || name === undefined || name === "") return null;
   // Its length first: the pattern takes the square of it.
-  if (name === "" || name.length > 128)
-    return refuseParam(header, "must be 1 to 128 characters, or be left out");
+  if (name.length > 128) return refuseParam(header, "must be 1 to 128 characters, or be left out");
   if (/\{\{.*\}\}|\$\{.*\}/.test(name))
     return refuseParam(header, `must be a name, not the template ${name}`);
+  if (placeholders.has(name.toLowerCase()))
+    return refuseParam(header, `must be a name of this conversation alone, not ${name}, or be left out`);
   return name;
 }
 
 /** Where a message goes: into a conversation, at its end or after one of its replies. */
 export type Place = Pick<Send, "conversationId" | "after">;
+
+/** A conversation that a client has named, as far as its path matters. */
+export type NamedConversation = Pick<ConversationRecord, "id" | "lastMessageId">;
 
 /** The conversation with a twin that a client calls by this name, made when it is first named, or was deleted since. */
 export async function findNamed(
@@ -35,9 +42,9 @@ export async function findNamed(
   reach: Reach,
   twin: Twin,
   name: string,
-): Promise<Place> {
+): Promise<NamedConversation> {
   const known = await context.store.getConversation(reach, { twinId: twin.id, name });
-  return { conversationId: known?.id ?? (await createConversation(context, reach, twin.id, { name })) };
+  return known ?? { id: await createConversation(context, reach, twin.id, { name }), lastMessageId: null };
 }
 
 /** Where a message goes into a conversation, which must be one with this twin. `param` names it. */
@@ -53,34 +60,36 @@ export async function placeIn(
   return { conversationId: found.id };
 }
 
-/** How many messages of a conversation are compared with what a client says, from its end. */
-const mostCompared = 1000;
-
 /**
- * Where a client goes on that says what was said before: behind the newest reply that equals its last one. If it names none,
- * it asks its first question again or edits it, where that is the conversation's only one; else it goes on at the end.
+ * Where a client goes on that says what was said before: where most of it agrees with what is stored. If its last reply is
+ * not stored, at the end, and the twin is told what the client says. If it names no reply, it asks the first question anew if
+ * its question equals that; else it sends only what is new, and goes on at the end.
  */
 export async function placeBehind(
-  { conversationId }: Place,
+  named: NamedConversation,
   { question, history }: Spoken,
+  context: HandlerContext,
+  reach: Reach,
+): Promise<Place & Pick<Send, "history">> {
+  const { id: conversationId } = named;
+  if (history.some(isReply)) {
+    const after = await findPlace(named, history, context, reach);
+    return after === undefined ? { conversationId, history: windowOf(history) } : { conversationId, after };
+  }
+  const isFirst = await asksFirst(named, question, context, reach);
+  return isFirst ? { conversationId, after: null } : { conversationId };
+}
+
+/** Whether a question is the first one of a conversation's current path. */
+async function asksFirst(
+  { id }: NamedConversation,
+  question: string,
   { store }: HandlerContext,
   reach: Reach,
-): Promise<Place> {
-  const said = history.findLast(({ role }) => role === "assistant");
-  if (!said) {
-    const characters = question.length + 1;
-    const slice = { order: "asc", offset: 0, limit: 1, characters } as const;
-    const beginning = await store.listMessages(reach, conversationId, slice);
-    const isFirst = beginning?.items[0]?.content === question;
-    const isEdited = history.length === 0 && beginning?.total === 2;
-    return isFirst || isEdited ? { conversationId, after: null } : { conversationId };
-  }
-  const slice = { order: "desc", offset: 0, limit: mostCompared, characters: mostCharactersRead } as const;
-  for await (const { items } of readPortions(store, reach, conversationId, slice)) {
-    const reply = items.find(({ role, content }) => role === "assistant" && content === said.content);
-    if (reply) return { conversationId, after: reply.id };
-  }
-  return { conversationId };
+): Promise<boolean> {
+  const slice = { order: "asc", offset: 0, limit: 1, characters: question.length + 1 } as const;
+  const first = (await store.listMessages(reach, id, slice))?.items[0];
+  return first?.role === "user" && isSame(first.content, question);
 }
 
 /** Where a message goes after a response, which may be followed by several others. */

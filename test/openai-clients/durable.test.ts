@@ -11,8 +11,12 @@ async function contentOf(response: Response): Promise<string | undefined> {
   return body.choices?.[0]?.message.content;
 }
 
+/** Contents as the messages of a chat that the user begins. */
+const said = (...contents: readonly string[]) =>
+  contents.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content }));
+
 describe("chat completions in a named conversation", { timeout: 120_000 }, () => {
-  test("only the last message is sent; the conversation has the history", async () => {
+  test("where the last reply is not stored, only the question is, and the twin is told what the client says", async () => {
     await using api = await openOpenAI(inProcess);
     const first = api.chat({}, named);
     const run = await api.engine.next();
@@ -27,10 +31,7 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
     ];
     const second = api.chat({ messages, stream: true }, named);
     const { turn, write, finish } = await api.engine.next();
-    assert.deepEqual(turn.history, [
-      { role: "user", content: "Hello?" },
-      { role: "assistant", content: "Hi!" },
-    ]);
+    assert.deepEqual(turn.history, messages.slice(0, -1));
     write("And.");
     finish();
     const events = readData(await (await second).text());
@@ -67,15 +68,17 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
   });
 
   describe("goes on where the client does", () => {
-    const said = (...contents: string[]) =>
-      contents.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content }));
     for (const { what, messages, path } of [
       { what: "behind the last reply", messages: said("1", "1", "2", "2", "3"), path: ["1", "2", "3"] },
       { what: "behind an earlier reply", messages: said("1", "1", "2, edited"), path: ["1", "2, edited"] },
       { what: "behind the newest of equal replies", messages: said("x", "2", "3"), path: ["1", "2", "3"] },
       { what: "at the beginning, with the same first question", messages: said("1"), path: ["1"] },
       { what: "at the end, with another question alone", messages: said("3"), path: ["1", "2", "3"] },
-      { what: "at the end, where no reply equals", messages: said("1", "none", "3"), path: ["1", "2", "3"] },
+      {
+        what: "at the end, where the last reply equals none",
+        messages: said("1", "none", "3"),
+        path: ["1", "2", "3"],
+      },
     ]) {
       test(what, async () => {
         await using api = await openOpenAI(inProcess);
@@ -90,12 +93,157 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
         assert.equal((await api.messages()).length, 6);
       });
     }
+  });
 
-    test("an only question is edited by another one alone", async () => {
+  describe("compares what the client says with what is stored:", () => {
+    /** Stores exchanges by sending each with all before it, then sends messages. Returns what the twin is told. */
+    async function told(stored: readonly (readonly string[])[], messages: readonly string[]) {
       await using api = await openOpenAI(inProcess);
-      for (const question of ["1", "2"]) await api.chat({ model: "echo", messages: said(question) }, named);
+      const send = async (contents: readonly string[], reply: string) => {
+        const answered = api.chat({ messages: said(...contents) }, named);
+        const run = await api.engine.next();
+        run.write(reply);
+        run.finish();
+        assert.equal((await answered).status, 200);
+        return run.turn.history.map(({ content }) => content);
+      };
+      for (const contents of stored) await send(contents.slice(0, -1), contents.at(-1) ?? "");
+      return await send(messages, "Right.");
+    }
+    for (const { what, stored, messages, history } of [
+      {
+        what: "of two equal replies, the one whose questions agree",
+        stored: [
+          ["Tents?", "No."],
+          ["Tents?", "No.", "1234.", "No."],
+        ],
+        messages: ["Tents?", "No.", "Boats?"],
+        history: ["Tents?", "No."],
+      },
+      {
+        what: "of equal exchanges, as many as the client has",
+        stored: [
+          ["Go on.", "Done."],
+          ["Go on.", "Done.", "Go on.", "Done."],
+          ["Go on.", "Done.", "Go on.", "Done.", "Go on.", "Done."],
+        ],
+        messages: ["Go on.", "Done.", "Go on.", "Done.", "Stop."],
+        history: ["Go on.", "Done.", "Go on.", "Done."],
+      },
+      {
+        what: "of equal replies on two branches, the one whose question agrees, on the other branch, too",
+        stored: [
+          ["Hi.", "Fine."],
+          ["Hi.", "Fine.", "Red.", "Noted."],
+          ["Hi.", "Fine.", "Blue.", "Noted."],
+        ],
+        messages: ["Hi.", "Fine.", "Red.", "Noted.", "Which?"],
+        history: ["Hi.", "Fine.", "Red.", "Noted."],
+      },
+      {
+        what: "without the white space around it",
+        stored: [
+          ["One?", "Answer.\n"],
+          ["One?", "Answer.", "My PIN is 99.", "Oh."],
+        ],
+        messages: [" One? ", "Answer.", "Two?"],
+        history: ["One?", "Answer.\n"],
+      },
+      {
+        what: "with CRLF as LF",
+        stored: [
+          ["One?", "A line.\nAnother."],
+          ["One?", "A line.\nAnother.", "My PIN is 99.", "Oh."],
+        ],
+        messages: ["One?", "A line.\r\nAnother.", "Two?"],
+        history: ["One?", "A line.\nAnother."],
+      },
+      {
+        what: "the last messages are enough",
+        stored: [
+          ["One?", "1"],
+          ["One?", "1", "Two?", "2"],
+        ],
+        messages: ["Two?", "2", "Three?"],
+        history: ["One?", "1", "Two?", "2"],
+      },
+      {
+        what: "replies without words are left out, and so are questions that had none",
+        stored: [
+          ["One?", "1"],
+          ["One?", "1", "Two?", ""],
+        ],
+        messages: ["One?", "1", "Two?", "", "Three?"],
+        history: ["One?", "1"],
+      },
+      {
+        what: "another reply before the last one is not told",
+        stored: [
+          ["One?", "1"],
+          ["One?", "1", "Two?", "2"],
+        ],
+        messages: ["One?", "one", "Two?", "2", "Three?"],
+        history: ["One?", "1", "Two?", "2"],
+      },
+      {
+        what: "where nothing is stored, the client's messages are told",
+        stored: [],
+        messages: ["I am Ada.", "Hello Ada.", "Who am I?"],
+        history: ["I am Ada.", "Hello Ada."],
+      },
+      {
+        what: "a client that sends only what is new goes on at the end, each time",
+        stored: [
+          ["I am Ada.", "Hello."],
+          ["Second.", "Yes."],
+        ],
+        messages: ["Who am I?"],
+        history: ["I am Ada.", "Hello.", "Second.", "Yes."],
+      },
+      {
+        what: "the first question, trimmed, begins anew",
+        stored: [["Hello?\n", "Hi."]],
+        messages: ["Hello?"],
+        history: [],
+      },
+    ]) {
+      test(what, async () => {
+        assert.deepEqual(await told(stored, messages), history);
+      });
+    }
+
+    test("what a person has said counts as a reply", async () => {
+      await using api = await openOpenAI(inProcess);
+      await api.chat({ model: "echo" }, named);
+      const [conversation] = await api.conversations();
+      const say = { role: "assistant", content: "I am Eve.", author: "Eve" };
+      const target = `/conversations/${conversation?.id}/messages`;
+      assert.equal((await api.fixture.call("POST", target, api.key, say)).status, 201);
+      const before = ["Hello?", "Hello?", "And?"];
+      await api.chat({ model: "echo", messages: said(...before) }, named); // away from there
+      const messages = [
+        ...said("Hello?", "Hello?"),
+        { role: "assistant", content: "I am Eve." },
+        { role: "user", content: "Really?" },
+      ];
+      await api.chat({ model: "echo", messages }, named);
       const current = (await api.messages("current")).map(({ content }) => content);
-      assert.deepEqual(current, ["2", "2"]);
+      assert.deepEqual(current, ["Hello?", "Hello?", "I am Eve.", "Really?", "Really?"]);
+    });
+
+    test("the last 500 replies", { timeout: 100_000 }, async () => {
+      await using api = await openOpenAI(inProcess, { requestsPerHour: { full_access: 10_000 } });
+      for (let count = 1; count <= 501; count++) {
+        await api.chat({ model: "echo", messages: [{ role: "user", content: `${count}` }] }, named);
+      }
+      const go = async (reply: number) => {
+        const messages = said(`${reply}`, `${reply}`, "And?");
+        await api.chat({ model: "echo", messages }, named);
+        const [conversation] = await api.conversations();
+        return conversation?.messageCount;
+      };
+      assert.equal(await go(1), 1004); // at the end
+      assert.equal(await go(3), 8); // of 502 replies, the first of the last 500
     });
   });
 
@@ -153,8 +301,14 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
     await first;
   });
 
-  for (const name of ["", "x".repeat(129)]) {
-    test(`a name of ${name.length} characters is refused`, async () => {
+  test("an empty name is none", async () => {
+    await using api = await openOpenAI(inProcess);
+    assert.equal((await api.chat({ model: "echo" }, { "x-conversation-id": "" })).status, 200);
+    assert.deepEqual(await api.conversations(), []);
+  });
+
+  for (const name of ["x".repeat(129), "new", "null", "undefined", "None", "PENDING", "[object Object]"]) {
+    test(`the name ${name} is refused`, async () => {
       await using api = await openOpenAI(inProcess);
       await assertParam(api.chat({}, { "x-conversation-id": name }), 400, "X-Conversation-Id");
     });
