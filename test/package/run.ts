@@ -54,8 +54,12 @@ const samples = ["ada", "barista", "guide"];
 /** What a start says where neither the runtime nor a package has SQLite. */
 const needsLibsql = /^twin-service: .*SQLite needs the package libsql: npm install libsql, .*\n$/;
 
-/** The most that the core may add to a bundle, in bytes: see `core-size.ts`. */
-const largestCore = 67_000;
+/**
+ * The most that the core may add to a bundle, in bytes: see `core-size.ts`. A fifth of it are the validators, which the
+ * schemas of people who answer in conversations made larger; the memory budget and the streams of conversations are the rest
+ * of what it has more than 67,000.
+ */
+const largestCore = 75_000;
 
 /** The most that the engine that asks models may add, in bytes, minified. */
 const largestOpenAI = 25_000;
