@@ -36,6 +36,8 @@ export interface SourcePart {
   sourceId: string;
   mediaType: string;
   title: string;
+  /** The path of the document that it is of. Absent: the twin's own text. */
+  filename?: string;
 }
 
 /** A `ChatTransport` of the AI SDK. */
@@ -174,8 +176,14 @@ export function toUIMessages(
 
 /** The sections that a reply was made of. */
 function sourcesOf({ id, sources }: MessageResource): SourcePart[] {
-  const parts = sources?.map(({ heading: title }, at) => {
-    return { type: "source-document", sourceId: `${id}-${at}`, mediaType: "text/markdown", title } as const;
+  const parts = sources?.map(({ heading: title, document }, at) => {
+    const part = {
+      type: "source-document",
+      sourceId: `${id}-${at}`,
+      mediaType: "text/markdown",
+      title,
+    } as const;
+    return document ? { ...part, filename: document } : part;
   });
   return parts ?? [];
 }

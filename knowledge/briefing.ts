@@ -17,6 +17,8 @@ import {
 /** A section that something comes from. */
 export interface KnowledgeSource {
   readonly heading: string;
+  /** The path of the document in the twin's folder that the section is of. Null: the twin's own file. */
+  readonly document: string | null;
   /** How certain it is that the section answers the question, 0 to 1. The engine offers it from 0.15 on, and from 0.45 without a caveat. */
   readonly score: number;
 }
@@ -149,6 +151,6 @@ async function search(index: KnowledgeIndex, { content, history }: Turn): Promis
 }
 
 /** A source as clients see it. */
-export function toSource({ heading, score }: KnowledgeSource): KnowledgeSource {
-  return { heading, score: Math.round(score * 100) / 100 };
+export function toSource({ heading, document, score }: KnowledgeSource): KnowledgeSource {
+  return { heading, document, score: Math.round(score * 100) / 100 };
 }

@@ -48,7 +48,7 @@ const mostQuestions = 5;
  * never quoted: the text before the first heading or under the title, and the sections called Instructions, Persona and
  * Voice. The same turn always gets the same answer.
  *
- * Before the text it sends one `progress` event, `{ stage: "sources", sources: [{ heading, score }] }`, with the
+ * Before the text it sends one `progress` event, `{ stage: "sources", sources: [{ heading, document, score }] }`, with the
  * sections that the answer comes from, and how certain it is that they answer the question, from 0 to 1. The list is empty
  * if nothing answers it; small talk sends no such event.
  *
@@ -280,7 +280,7 @@ function tell(
   const offered = [...new Set(nearby.map((other) => names.nameOf(other)))];
   const related = offered.filter((name) => !told.includes(name)).slice(0, mostRelated);
   const text = join(quote, related.length > 0 ? say("related", turn, index, related) : "");
-  return { text, sources: [{ heading: passage.heading, score }] };
+  return { text, sources: [{ heading: passage.heading, document: passage.document, score }] };
 }
 
 function join(...parts: readonly string[]): string {

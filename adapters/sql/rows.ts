@@ -77,6 +77,12 @@ export function pathFromRow(row: SqlRow): MessagePath {
 export const messageColumns =
   "id, conversation_id, role, alone, author, content, status, finish_reason, seq, after_id, token_usage, failure, sources, twin_revision, attempt, continued_from, rating, rating_comment, rated_at, created_at, completed_at";
 
+/** Those that an earlier version stored have no document. */
+function sourcesFromRow(row: SqlRow): MessageRecord["sources"] {
+  const sources = fromJson(row.sources) as MessageRecord["sources"];
+  return sources?.map((source) => ({ ...source, document: source.document ?? null })) ?? null;
+}
+
 export function messageFromRow(row: SqlRow): MessageRecord {
   return {
     id: String(row.id),
@@ -91,7 +97,7 @@ export function messageFromRow(row: SqlRow): MessageRecord {
     after: textOrNull(row.after_id),
     usage: fromJson(row.token_usage) as MessageRecord["usage"],
     error: fromJson(row.failure) as MessageRecord["error"],
-    sources: fromJson(row.sources) as MessageRecord["sources"],
+    sources: sourcesFromRow(row),
     twinRevision: textOrNull(row.twin_revision),
     attempt: Number(row.attempt),
     continuedFrom: numberOrNull(row.continued_from),

@@ -153,7 +153,9 @@ function sourcesOf(named: unknown): readonly Source[] | undefined {
   if (!Array.isArray(named)) return undefined;
   return named
     .filter((one: unknown) => isJsonObject(one) && isString(one.heading) && Number.isFinite(one.score))
-    .map(({ heading, score }: Source) => ({ heading, score }));
+    .map(({ heading, document, score }: Source) => {
+      return { heading, document: isString(document) ? document : null, score };
+    });
 }
 
 /**

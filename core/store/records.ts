@@ -217,6 +217,8 @@ export interface ReplyFailure {
 /** A section of the twin's knowledge that a reply was made of. */
 export interface Source {
   readonly heading: string;
+  /** The path of the document in the twin's folder that the section is of. Null: the twin's own file, or not known. */
+  readonly document: string | null;
   /** How well it fits the question, from 0 to 1. */
   readonly score: number;
 }

@@ -13,6 +13,7 @@ import type {
   MessageRecord,
   PersonMemory,
   RatedReply,
+  Source,
   UnansweredQuestion,
 } from "../store/records.ts";
 import type { Twin } from "../twins/twins.ts";
@@ -72,6 +73,10 @@ export function conversationResource(conversation: ConversationRecord): Conversa
   };
 }
 
+function sourceResource({ heading, document, score }: Source): Source {
+  return { heading, document, score };
+}
+
 export function messageResource(message: MessageRecord): MessageResource {
   return {
     id: message.id,
@@ -85,7 +90,7 @@ export function messageResource(message: MessageRecord): MessageResource {
     inReplyTo: message.role === "assistant" && !message.alone ? message.after : null,
     usage: message.usage && { ...message.usage },
     error: message.error && { ...message.error },
-    sources: message.sources?.map(({ heading, score }) => ({ heading, score })) ?? null,
+    sources: message.sources?.map(sourceResource) ?? null,
     twinRevision: message.twinRevision,
     attempt: message.attempt,
     feedback: message.feedback && feedbackResource(message.feedback),
@@ -108,7 +113,7 @@ export function ratedReplyResource(reply: RatedReply): RatedReplyResource {
     comment: reply.comment,
     question: reply.question,
     content: reply.content,
-    sources: reply.sources?.map(({ heading, score }) => ({ heading, score })) ?? null,
+    sources: reply.sources?.map(sourceResource) ?? null,
     twinRevision: reply.twinRevision,
     updatedAt: time(reply.updatedAt),
   };

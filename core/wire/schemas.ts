@@ -208,6 +208,11 @@ export const messageSchema = record({
       type: "array",
       items: record({
         heading: { type: "string" },
+        document: {
+          type: ["string", "null"],
+          description:
+            "The path of the document in the twin's folder that the section is of. Null: the twin's own text, or not known.",
+        },
         score: { type: "number", description: "How well it fits the question, from 0 to 1." },
       }),
     },

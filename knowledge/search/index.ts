@@ -18,6 +18,8 @@ import { textTerms } from "./terms.ts";
 
 /** A section that was found for a question. */
 export interface FoundSection {
+  /** The path of the document that it is of. Null: the twin's own file. */
+  readonly document: string | null;
   readonly heading: string;
   /** The headings above, outermost first. */
   readonly parents: readonly string[];
@@ -115,12 +117,12 @@ export class KnowledgeIndex {
       if (found.length === sections) break;
       if (told.has(passage.section)) continue;
       told.add(passage.section);
-      const { heading, parents } = passage;
+      const { document, heading, parents } = passage;
       const text = this.#textOf(passage.section, findings);
       const length = text.length + [...parents, heading].join().length;
       if (length > left) continue;
       left -= length;
-      found.push({ heading, parents, text, score });
+      found.push({ document, heading, parents, text, score });
     }
     return found;
   }

@@ -11,6 +11,8 @@ import type { Section } from "./sections.ts";
 export interface Passage {
   /** Position of its section in the text. Passages of one section share it. */
   readonly section: number;
+  /** The path of the document that it is of. Null: the twin's own file. */
+  readonly document: string | null;
   readonly heading: string;
   /** The headings above the section's own, outermost first. */
   readonly parents: readonly string[];
@@ -36,8 +38,8 @@ const introductionLength = 400;
 
 /** Cuts the section at a position into passages. The first one stands for the section as a whole. */
 export function toPassages(section: Section, position: number): Passage[] {
-  const { heading, parents, askedAs, children } = section;
-  const shared = { section: position, heading, parents, askedAs };
+  const { document, heading, parents, askedAs, children } = section;
+  const shared = { section: position, document, heading, parents, askedAs };
   const units = toUnits(section.blocks);
   const whole = ownText(section);
   const parts = units.flatMap((unit) => unit.parts);

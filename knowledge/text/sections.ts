@@ -16,6 +16,8 @@ import type { KnowledgeWarning } from "./source.ts";
 
 /** A heading, and what is under it. */
 export interface Section {
+  /** The path of the document in the twin's folder that it is of. Null: the twin's own file. */
+  readonly document: string | null;
   readonly heading: string;
   /** 1 to 6. 0: that of a document, before its first heading. */
   readonly level: number;
@@ -69,7 +71,7 @@ export interface TwinText {
  */
 export function readInstructions(name: string, markdown: string): TwinText {
   const { blocks, warnings } = readBlocks(markdown);
-  const { sections, voice, persona } = divide(blocks, findTitle(blocks, name));
+  const { sections, voice, persona } = divide(blocks, null, findTitle(blocks, name));
   return { sections, voice: readVoice(voice), persona: persona.join("\n\n").trim(), warnings };
 }
 
@@ -94,7 +96,7 @@ export function readDocument({
     const paragraphs = text.replace(/^\ufeff/u, "").split(/(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*/u);
     const said = paragraphs.map((paragraph) => paragraph.trim()).filter((paragraph) => paragraph !== "");
     const blocks = said.map((paragraph) => ({ kind: "text", text: paragraph }) as const);
-    const { sections } = divide([{ kind: "heading", level: 0, text: fileName }, ...blocks]);
+    const { sections } = divide([{ kind: "heading", level: 0, text: fileName }, ...blocks], path);
     return { sections, warnings: [] };
   }
   const { title, askedAs, text: markdown, warnings } = readFrontMatter(text);
@@ -102,11 +104,11 @@ export function readDocument({
   const first = findTitle(read.blocks);
   const heading = title ?? first?.text ?? fileName;
   const phrases = title === undefined || first === undefined ? askedAs : [first.text, ...askedAs];
-  const { sections } = divide([
+  const opening = [
     { kind: "heading", level: 0, text: heading },
     { kind: "asked", phrases },
-    ...read.blocks.filter((block) => block !== first),
-  ]);
+  ] as const;
+  const { sections } = divide([...opening, ...read.blocks.filter((block) => block !== first)], path);
   return { sections, warnings: [...warnings, ...read.warnings] };
 }
 
@@ -119,7 +121,7 @@ interface OpenSection extends Section {
 }
 
 /** Divides blocks into sections, and into what is outside of them, or in private ones. */
-function divide(blocks: readonly Block[], title?: Block) {
+function divide(blocks: readonly Block[], document: string | null, title?: Block) {
   const sections: OpenSection[] = [];
   const persona: string[] = [];
   const voice: string[] = [];
@@ -132,7 +134,8 @@ function divide(blocks: readonly Block[], title?: Block) {
       const above = open.at(-1);
       const isKnown = above?.isKnown !== false && !isHidden(heading);
       const parents = above ? [...above.parents, above.heading] : [];
-      const section = { level, heading, parents, isKnown, blocks: [], askedAs: [], children: [] };
+      const empty = { blocks: [], askedAs: [], children: [] };
+      const section = { document, level, heading, parents, isKnown, ...empty };
       open.push(section);
       if (isKnown) sections.push(section);
       if (isKnown) above?.children.push(section);

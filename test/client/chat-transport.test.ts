@@ -204,7 +204,13 @@ describe("the sources of a reply", () => {
   test("are parts of its message, as it is written and after a reload", async () => {
     await using fixture = await openFixture(overSocket, {
       twins: createTwinList([
-        { id: "shop", name: "Shop", engine: "knowledge", instructions: "## Opening hours\n\nWe open at 9." },
+        {
+          id: "shop",
+          name: "Shop",
+          engine: "knowledge",
+          instructions: "## Parking\n\nBehind the house.",
+          documents: [{ path: "hours.md", text: "## Opening hours\n\nWe open at 9." }],
+        },
       ]),
       engines: { knowledge: createKnowledgeEngine() },
     });
@@ -218,7 +224,12 @@ describe("the sources of a reply", () => {
       if (chunk.type === "source-document") parts.push(chunk);
     }
     const [, reply] = toUIMessages((await client.messages.list(chatId)).data);
-    const expected = { type: "source-document", mediaType: "text/markdown", title: "Opening hours" };
+    const expected = {
+      type: "source-document",
+      mediaType: "text/markdown",
+      title: "Opening hours",
+      filename: "hours.md",
+    };
     assert.deepEqual(parts, [{ ...expected, sourceId: `${reply?.id}-0` }]);
     assert.deepEqual(reply?.parts.slice(1), parts);
   });

@@ -357,11 +357,12 @@ export function repliesContract(open: () => Store): void {
 
     test("a reply keeps the sources that were saved, or the ones that its end names", async () => {
       const { owner, id } = await newConversation(store);
-      const saved = [{ heading: "Die Fähre", score: 0.25 }];
+      const saved = [{ heading: "Die Fähre", document: "notes/fähre.pdf", score: 0.25 }];
+      const own = { heading: "Fares", document: null, score: 1 };
       for (const [named, expected] of [
         [undefined, saved],
         [[], []],
-        [[{ heading: "Fares", score: 1 }], [{ heading: "Fares", score: 1 }]],
+        [[own], [own]],
       ] as const) {
         const begun = await begin(store, owner, id);
         const { reply, lease } = begun;

@@ -58,7 +58,7 @@ export function reviewContract(open: () => Store): void {
       const owner = newOwner();
       const ada = await newConversation(store, owner, { endUser: "ann" });
       const bob = await newConversation(store, owner, { twinId: "bob" });
-      const sources = [{ heading: "Note G", score: 0.5 }];
+      const sources = [{ heading: "Note G", document: "letters.md", score: 0.5 }];
       const first = await converse(store, owner, ada.id, { sources });
       const second = await converse(store, owner, bob.id);
       await converse(store, owner, bob.id);

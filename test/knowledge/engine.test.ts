@@ -5,7 +5,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PacingOptions } from "../../core/twins/engine.ts";
-import { createKnowledgeEngine, createKnowledgeIndex } from "../../knowledge/mod.ts";
+import {
+  createBriefings,
+  createKnowledgeEngine,
+  createKnowledgeIndex,
+  type KnowledgeSource,
+} from "../../knowledge/mod.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { runtime } from "../support/runtime.ts";
 import { ask, createTwin, keeper, wordsOf } from "./keeper.ts";
@@ -19,6 +24,27 @@ test("one progress event names the sources, with scores from 0 to 1", async () =
   }[];
   assert.deepEqual([stage, sources?.map(({ heading }) => heading)], ["sources", ["The lamp"]]);
   assert.ok((sources?.[0]?.score ?? 2) <= 1 && (sources?.[0]?.score ?? 0) > 0.8);
+});
+
+test("a source names the document that its section is of, null for the twin's own file, to clients and for models", async () => {
+  const twin = createTwin("## The lamp\n\nIt turns every twelve seconds.", {
+    knowledge: "search",
+    documents: [
+      { path: "notes/fog.html", text: "# Notes\n\n## Fog horn\n\nIt sounds every minute." },
+      { path: "prices.txt", text: "A ticket costs 7 euros." },
+    ],
+  });
+  const brief = createBriefings();
+  for (const [content, document] of [
+    ["How often does the lamp turn?", null],
+    ["How often does the fog horn sound?", "notes/fog.html"],
+    ["What does a ticket cost?", "prices.txt"],
+  ] as const) {
+    const [event] = (await ask(content, { twin })).events;
+    const [told] = (event as { sources?: KnowledgeSource[] } | undefined)?.sources ?? [];
+    const [briefed] = (await brief({ twin, history: [], content })).sources ?? [];
+    assert.deepEqual([told?.document, briefed?.document], [document, document], content);
+  }
 });
 
 test("the text is written word by word", async () => {

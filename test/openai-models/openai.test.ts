@@ -146,7 +146,9 @@ describe("the OpenAI engine and what servers answer", { timeout: 30_000 }, () =>
     const instructions = "You are Ada.\n\n## Lamp\n\nIt turns.\n\n## Fog horn\n\nIt is loud.";
     await reply(turn({ content: "does the lamp turn?", twin: twin({ instructions, knowledge: "search" }) }));
     const { body } = await server.received(0);
-    assert.deepEqual(out.progress, [{ stage: "sources", sources: [{ heading: "Lamp", score: 1 }] }]);
+    assert.deepEqual(out.progress, [
+      { stage: "sources", sources: [{ heading: "Lamp", document: null, score: 0.79 }] },
+    ]);
     assert.deepEqual(body, {
       messages: [
         { role: "system", content: "You are Ada." },

@@ -12,8 +12,19 @@ import { dataOf, inProcess, newTwin, openFixture } from "../support/harness.ts";
 for (const { what, named, stored } of [
   {
     what: "the sections that the engine named",
-    named: { sources: [{ heading: "Fares", score: 0.5, file: "secret.md" }] },
-    stored: [{ heading: "Fares", score: 0.5 }],
+    named: { sources: [{ heading: "Fares", document: "prices/2026.pdf", score: 0.5, line: 12 }] },
+    stored: [{ heading: "Fares", document: "prices/2026.pdf", score: 0.5 }],
+  },
+  {
+    what: "of the twin's own text where the engine names no document, or what is none",
+    named: {
+      sources: [
+        { heading: "Fares", score: 0.5 },
+        { heading: "Fares", document: null, score: 0.4 },
+        { heading: "Fares", document: { path: "a.md" }, score: 0.3 },
+      ],
+    },
+    stored: [0.5, 0.4, 0.3].map((score) => ({ heading: "Fares", document: null, score })),
   },
   { what: "an empty list, if nothing fitted", named: { sources: [] }, stored: [] },
   { what: "null, if the engine names none", named: undefined, stored: null },
@@ -43,10 +54,10 @@ test("a reply in progress has its sources once they are saved, and keeps them if
   run.progress({ stage: "sources", sources: [{ heading: "Fares", score: 1 }] });
   run.write("Two");
   await chat.clock.advance(1000);
-  assert.deepEqual((await chat.message(id)).sources, [{ heading: "Fares", score: 1 }]);
+  assert.deepEqual((await chat.message(id)).sources, [{ heading: "Fares", document: null, score: 1 }]);
   run.fail(new Error("away"));
   await stream.rest();
-  assert.deepEqual((await chat.message(id)).sources, [{ heading: "Fares", score: 1 }]);
+  assert.deepEqual((await chat.message(id)).sources, [{ heading: "Fares", document: null, score: 1 }]);
 });
 
 async function revisionOf(twin: Partial<Twin>): Promise<string | null> {

@@ -116,6 +116,8 @@ for (const [kind, open, skip] of [
           const where = `${request.method} ${request.path} as ${request.credential}`;
           assert.equal(now.status, request.status, `${where}: ${JSON.stringify(now.answer)}`);
           assertStill(without(members, now), without(members, request), where);
+          // Earlier versions stored no documents with the sources: these say so.
+          assert.doesNotMatch(JSON.stringify(now.answer), /"heading":"[^"]*","score"/u, where);
         }
         const list = { method: "GET", path: "/api/v1/conversations?limit=100", credential: "main" };
         const before = await service.send(list);

@@ -94,7 +94,8 @@ export class ReplyElement {
     this.element.setAttribute("aria-busy", "false");
     this.#markdown.show(content);
     const notes = [...this.#calls.values()];
-    for (const { heading } of sources ?? []) notes.push(h("span", { class: "source" }, heading));
+    for (const { heading, document: path } of sources ?? [])
+      notes.push(h("span", { class: "source" }, path ? `${heading} · ${path}` : heading));
     if (status === "cancelled") notes.unshift(h("span", { class: "warn" }, "Cancelled"));
     if (error) notes.unshift(h("span", { class: "warn" }, `${error.code}: ${error.message}`));
     this.#notes.replaceChildren(...notes);

@@ -77,7 +77,7 @@ const message = {
   inReplyTo: "msg_01jz2k7m4p0n2b4c6d8e1f3g5h",
   usage: { ...counts, totalTokens: 217 },
   error: null,
-  sources: [{ heading: "Note G", score: 0.92 }],
+  sources: [{ heading: "Note G", document: "letters/1843.pdf", score: 0.92 }],
   twinRevision: "9f2c41d07be85a36",
   attempt: 1,
   feedback: { rating: "up", comment: null, updatedAt: completedAt },
