@@ -4,6 +4,7 @@
  * @module
  */
 
+import { systemClock, within } from "../core/base/clock.ts";
 import type { Turn } from "../core/twins/engine.ts";
 import type { Twin } from "../core/twins/twins.ts";
 import {
@@ -44,13 +45,31 @@ const wholeUpTo = 24_000;
 /** How many earlier questions of the user help to find out what this one is about. */
 const lookBack = 2;
 
-/** Creates indexes of twins, each once: what is derived from a twin is kept as long as the twin object. */
+/** How long a question waits for the index of a changed text before the old one answers, in milliseconds. */
+const patienceMs = 200;
+/** Of how many twins the last index is kept for when their text changes. */
+const mostKept = 50;
+
+/**
+ * Creates indexes of twins, each once: what is derived from a twin is kept as long as the twin object. Of a changed twin, the
+ * old index answers until the new one is there.
+ */
 export function cacheIndexes(options: KnowledgeIndexOptions = {}): (twin: Twin) => Promise<KnowledgeIndex> {
+  const { clock = systemClock } = options;
   const indexes = new WeakMap<Twin, Promise<KnowledgeIndex>>();
-  return (twin) => {
-    const index = indexes.get(twin) ?? createKnowledgeIndex(twin, options);
-    indexes.set(twin, index);
+  const last = new Map<string, KnowledgeIndex>();
+  const make = async (twin: Twin): Promise<KnowledgeIndex> => {
+    const index = await createKnowledgeIndex(twin, options, last.get(twin.id));
+    last.delete(twin.id);
+    last.set(twin.id, index);
+    for (const id of last.keys()) if (last.size > mostKept) last.delete(id);
     return index;
+  };
+  return async (twin) => {
+    const index = indexes.get(twin) ?? make(twin);
+    indexes.set(twin, index);
+    const old = last.get(twin.id);
+    return old ? ((await within(clock, patienceMs, index)) ?? old) : index;
   };
 }
 

@@ -76,6 +76,8 @@ export class KnowledgeIndex {
   readonly names: Names;
   /** @internal */
   readonly ranking: Ranking;
+  /** @internal The twin's texts by their paths, its instructions by none. */
+  readonly parts: ReadonlyMap<string, Part>;
   readonly #sections: readonly Section[];
   readonly #meanings: Meanings | undefined;
 
@@ -86,6 +88,7 @@ export class KnowledgeIndex {
     passages: readonly Passage[],
     ranking: Ranking,
     meanings: Meanings | undefined,
+    parts: ReadonlyMap<string, Part>,
   ) {
     this.language = language;
     this.voice = voice;
@@ -97,6 +100,7 @@ export class KnowledgeIndex {
     this.ranking = ranking;
     this.#sections = sections;
     this.#meanings = meanings;
+    this.parts = parts;
   }
 
   /** The sections whose meaning is nearest to a question's, best first. Empty without `embed`, or while that is away. */
@@ -172,7 +176,8 @@ export class KnowledgeIndex {
 }
 
 /**
- * Reads and indexes what a twin knows. A text of 20 MB takes seconds, in portions between which everything else runs.
+ * Reads and indexes what a twin knows. A text of 20 MB takes seconds, in portions between which everything else runs. What
+ * is the same in an `earlier` index of the twin is taken from there.
  *
  * @example
  * ```ts
@@ -185,49 +190,77 @@ export class KnowledgeIndex {
 export async function createKnowledgeIndex(
   twin: IndexedTwin,
   { clock = systemClock, embed }: KnowledgeIndexOptions = {},
+  earlier?: KnowledgeIndex,
 ): Promise<KnowledgeIndex> {
-  const read = await readTwin(twin, clock);
+  const { name, instructions, documents = [] } = twin;
   const language = twin.language ? languageOf(twin.language) : guessLanguage(textOf(twin));
-  const passages: Passage[] = [];
-  const builder = new PostingsBuilder();
+  const same = earlier?.language === language ? earlier : undefined;
+  const gone = new Map(same?.parts);
+  const read = readInstructions(name, instructions);
+  const builder = new PostingsBuilder(same?.ranking.postings);
+  const parts = new Map<string, Part>();
+  const [sections, passages]: [Section[], Passage[]] = [[], []];
   let length = 0;
-  for (const [position, section] of read.sections.entries()) {
-    for (const passage of toPassages(section, position)) {
-      passages.push(passage);
-      const { text, indexed = text } = passage;
-      builder.add(
-        textTerms(indexed.replace(unsaid, " "), language),
-        textTerms(namesOf(passage).join("\n"), language),
-      );
-      length += text.length;
+  for (const { path, text } of [{ path: "", text: instructions }, ...documents]) {
+    if (text.length > portion) await sleep(clock, 0);
+    const kept = gone.get(path)?.text === text && !parts.has(path) ? gone.get(path) : undefined;
+    const part = {
+      text,
+      section: sections.length,
+      passage: passages.length,
+      passages: 0,
+      sections: kept?.sections ?? [],
+    };
+    if (!kept) part.sections = path === "" ? read.sections : readDocument({ path, text }).sections;
+    for (const section of part.sections) sections.push(section);
+    for (let at = 0; kept && at < kept.passages; at++) {
+      const passage = same?.passages[kept.passage + at];
+      if (passage) passages.push({ ...passage, section: passage.section - kept.section + part.section });
+      builder.keep(kept.passage + at);
     }
-    if (length < portion) continue;
-    length = 0;
-    await sleep(clock, 0);
+    for (const [at, section] of kept ? [] : part.sections.entries()) {
+      for (const passage of toPassages(section, part.section + at)) {
+        passages.push(passage);
+        builder.add(...termsOfPassage(passage, language));
+        length += passage.text.length;
+      }
+      if (length < portion) continue;
+      length = 0;
+      await sleep(clock, 0);
+    }
+    part.passages = passages.length - part.passage;
+    parts.set(path, part);
+    if (kept) gone.delete(path);
   }
-  const meanings = embed && new Meanings(embed, read.sections.map(textWithPath), clock);
+  for (const { passage, passages: count } of gone.values())
+    for (const each of same?.passages.slice(passage, passage + count) ?? [])
+      builder.forget(...termsOfPassage(each, language));
+  const meanings = embed && new Meanings(embed, sections.map(textWithPath), clock);
   const steps = builder.build();
   let step = steps.next();
   for (; !step.done; step = steps.next()) await sleep(clock, 0);
-  const ranking = new Ranking(passages, step.value, language, twin.name);
-  return new KnowledgeIndex(read, language, passages, ranking, meanings);
+  const ranking = new Ranking(passages, step.value, language, name);
+  return new KnowledgeIndex({ ...read, sections }, language, passages, ranking, meanings, parts);
+}
+
+/** A text of a twin, the instructions or a document, and what an index has of it. */
+interface Part {
+  readonly text: string;
+  readonly sections: readonly Section[];
+  /** The positions of its first section and its first passage, and how many passages it has. */
+  readonly section: number;
+  readonly passage: number;
+  readonly passages: number;
+}
+
+function termsOfPassage(passage: Passage, language: Language) {
+  const { text, indexed = text } = passage;
+  const names = namesOf(passage).join("\n");
+  return [textTerms(indexed.replace(unsaid, " "), language), textTerms(names, language)] as const;
 }
 
 function textWithPath(section: Section): string {
   return `${[...section.parents, section.heading].join(" › ")}\n${ownText(section)}`;
-}
-
-async function readTwin(
-  { name, instructions, documents = [] }: IndexedTwin,
-  clock: Clock,
-): Promise<TwinText> {
-  const read = readInstructions(name, instructions);
-  const sections = [...read.sections];
-  for (const document of documents) {
-    if (document.text.length > portion) await sleep(clock, 0);
-    for (const section of readDocument(document).sections) sections.push(section);
-  }
-  return { ...read, sections };
 }
 
 /** The beginnings of a twin's texts, to guess the language from. */

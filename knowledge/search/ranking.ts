@@ -112,14 +112,15 @@ interface Candidate {
 /** Finds passages by what their words share with a question's. */
 export class Ranking {
   readonly #passages: readonly Passage[];
-  readonly #postings: Postings;
+  /** @internal */
+  readonly postings: Postings;
   readonly #language: Language;
   readonly #silent: ReadonlySet<string>;
 
   /** `name`: the twin's, whose words say nothing. */
   constructor(passages: readonly Passage[], postings: Postings, language: Language, name: string) {
     this.#passages = passages;
-    this.#postings = postings;
+    this.postings = postings;
     this.#language = language;
     this.#silent = new Set(wordsOf(name));
   }
@@ -134,7 +135,7 @@ export class Ranking {
     const silent = [this.#language, spoken].map(stopTermsOf);
     const add = (term: number, weight: number, stop: boolean, spaced = true) => {
       if (terms.has(term) || terms.size === mostTerms) return;
-      terms.set(term, { weight, stop, spaced, earlier: false, worth: weight * this.#postings.rarity(term) });
+      terms.set(term, { weight, stop, spaced, earlier: false, worth: weight * this.postings.rarity(term) });
     };
     let last = "";
     for (const word of wordsOf(text)) {
@@ -149,7 +150,7 @@ export class Ranking {
       for (const term of allOf(own)) add(term, weight, stop, spaced);
       for (const term of shortOf(read))
         if (short.size < mostTerms)
-          short.set(term, (short.get(term) ?? 0) + weight * this.#postings.rarity(term));
+          short.set(term, (short.get(term) ?? 0) + weight * this.postings.rarity(term));
       if (this.#language.code === "vi" && last !== "") {
         const pair = pairOf(last, word);
         add(pair, pairWeight, false);
@@ -191,7 +192,7 @@ export class Ranking {
   /** Passages that share something with the question, best first. */
   find(question: Question): Finding[] {
     const { terms } = question;
-    const ranks = this.#postings
+    const ranks = this.postings
       .rank([...terms].map(([term, { worth }]) => [term, worth] as const))
       .sort(([, one], [, other]) => other - one)
       .slice(0, mostCandidates);
@@ -230,7 +231,7 @@ export class Ranking {
 
   /** The terms of a word that the twin knows, for one that it doesn't and that differs in a letter. */
   #respell(word: string, { letters }: Language): readonly number[] {
-    const isKnown = (other: string) => this.#postings.has(wholeOf(other));
+    const isKnown = (other: string) => this.postings.has(wholeOf(other));
     if (word.length < shortestRespelt || word.length > 20 || !isSpaced(word) || isKnown(word)) return [];
     if (/[\p{Nd}\p{Script=Hangul}]/u.test(word)) return [];
     const alphabet = [...(/[a-z]/u.test(word) ? latin : ""), ...letters, ...this.#language.letters];
@@ -277,7 +278,7 @@ export class Ranking {
     }
     let shortRank = 0;
     for (const [term, worth] of short)
-      shortRank += worth * this.#postings.count(at, inText.get(term) ?? 0, inNames.get(term) ?? 0);
+      shortRank += worth * this.postings.count(at, inText.get(term) ?? 0, inNames.get(term) ?? 0);
     const weight = this.#isNamed(passage, terms) ? 1 : partWeight;
     return {
       passage,
@@ -309,7 +310,7 @@ export class Ranking {
       let [all, shared] = [0, 0];
       for (const term of new Set(textTerms(name, this.#language).terms)) {
         const asked = terms.get(term);
-        all += this.#postings.rarity(term) * (asked?.weight ?? 1);
+        all += this.postings.rarity(term) * (asked?.weight ?? 1);
         if (asked && !asked.stop) shared += asked.worth;
       }
       return shared === 0 ? 0 : (2 * shared) / (all + total);

@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Clock } from "../../core/base/clock.ts";
 import type { PacingOptions } from "../../core/twins/engine.ts";
 import {
   createBriefings,
@@ -168,4 +169,59 @@ test("a long text is indexed in portions at the first question, and only once", 
   await Promise.all(replies);
   await askFor("Lamp 0");
   assert.match(answers.join(""), /^Number 42\. .*Number 99\. .*Number 0\. /);
+});
+
+const towers = (number: number, oil: string) => ({
+  path: `tower-${number}.md`,
+  text: Array.from(
+    { length: 60 },
+    (_, at) =>
+      `## Lamp ${number}-${at}\n\nLamp ${at} of tower ${number} burns ${oil}. ${"It turns. ".repeat(20)}`,
+  ).join("\n\n"),
+});
+
+test("an index that takes over what is the same in an earlier one finds the same as a new one", async () => {
+  const twin = { name: "Odd", instructions: "You are Odd.\n\n## Intro\n\nHello lamps." };
+  const first = await createKnowledgeIndex({
+    ...twin,
+    documents: [1, 2, 3].map((at) => towers(at, "paraffin")),
+  });
+  const changed = [towers(1, "paraffin"), towers(4, "whale oil"), towers(3, "gas")];
+  const next = await createKnowledgeIndex({ ...twin, documents: changed }, {}, first);
+  const anew = await createKnowledgeIndex({ ...twin, documents: changed });
+  for (const question of [
+    "Who burns whale oil?",
+    "lamp 3-7",
+    "gas of tower 3",
+    "parafin",
+    "hello",
+    "tower 2",
+  ])
+    assert.deepEqual(next.search(question), anew.search(question), question);
+  assert.match(first.search("lamp 2-7")[0]?.text ?? "", /tower 2 burns paraffin/u);
+});
+
+test("of a changed twin, the old text answers until the new one is indexed", async () => {
+  const pauses: (() => void)[] = [];
+  let isHeld = false;
+  // The pauses of indexing are held where the test says so; everything else comes at once.
+  const clock: Clock = {
+    now: () => 0,
+    after(milliseconds, callback) {
+      if (isHeld && milliseconds === 0) pauses.push(callback);
+      else setImmediate(callback);
+      return () => {};
+    },
+  };
+  const engine = createKnowledgeEngine({ clock });
+  const twinOf = (oil: string) =>
+    createTwin("", { documents: Array.from({ length: 12 }, (_, at) => towers(at, oil)) });
+  const [old, changed] = [twinOf("paraffin"), twinOf("gas")];
+  assert.match((await ask("Lamp 3-7", { engine, twin: old })).text, /burns paraffin/u);
+  isHeld = true;
+  assert.match((await ask("Lamp 3-7", { engine, twin: changed })).text, /burns paraffin/u);
+  isHeld = false;
+  for (const goOn of pauses) goOn();
+  for (let turn = 0; turn < 20; turn++) await settle();
+  assert.match((await ask("Lamp 3-7", { engine, twin: changed })).text, /burns gas/u);
 });
