@@ -292,3 +292,28 @@ test("a conversation has 1,000 branches at most, whoever sends, and goes on at i
   assert.equal((await conversationOf(chat)).id, conversationId);
   await say(chat, "and on");
 });
+
+test("a named conversation has 1,000 branches at most, also where chat completions ask the first question anew", async () => {
+  const { chat } = await openTold(inProcess, { limiter: unlimited, openaiApi: createOpenAIApi() });
+  await using _ = chat;
+  const complete = async (...messages: readonly string[]) => {
+    const request = new Request("http://twins.test/v1/chat/completions", {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${chat.key}`,
+        "Content-Type": "application/json",
+        "X-Conversation-Id": "named",
+      },
+      body: JSON.stringify({
+        model: "scripted",
+        messages: messages.map((content, n) => ({ role: n % 2 === 0 ? "user" : "assistant", content })),
+      }),
+    });
+    const response = await chat.fixture.service.fetch(request);
+    const { error, choices } = await response.json();
+    return [response.status, error?.code ?? choices[0].message.content];
+  };
+  for (let count = 0; count <= 1000; count++) assert.deepEqual(await complete("first"), [200, "to first"]);
+  assert.deepEqual(await complete("first"), [409, "too_many_branches"]);
+  assert.deepEqual(await complete("first", "to first", "and on"), [200, "to and on"]);
+});
