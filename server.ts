@@ -310,8 +310,6 @@ function serviceOptions(
     ...(settings.mcp === "on" && { mcpApi: createMcpApi({ loopbackOrigins: isLoopback(settings.host) }) }),
     ...(settings.openaiApi === "on" && {
       openaiApi: createOpenAIApi({
-        conversationHeader: settings.openaiConversationHeader,
-        endUserHeader: settings.openaiEndUserHeader,
         maxMessageCharacters: settings.maxMessageCharacters,
       }),
     }),

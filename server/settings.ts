@@ -287,21 +287,6 @@ export const settings = {
     about: "whether `/mcp` is served",
     ...choice(["on", "off"]),
   }),
-  openaiConversationHeader: setting({
-    variable: "OPENAI_CONVERSATION_HEADER",
-    fallback: "X-Conversation-Id",
-    about: "request header of `/v1` that names the conversation",
-    expected: "the name of a header field",
-    parse: asHeaderName,
-    accepts: isString,
-  }),
-  openaiEndUserHeader: setting({
-    variable: "OPENAI_END_USER_HEADER",
-    about: "request header of `/v1` that names the end user",
-    expected: "the name of a header field",
-    parse: asHeaderName,
-    accepts: isString,
-  }),
   basePath: setting({
     variable: "BASE_PATH",
     fallback: "",
@@ -374,8 +359,4 @@ function parseDatabase(text: string): DatabaseChoice | undefined {
   const isPlain = path && !/^:memory:|^file:|^\/?$|^\/\/|^~|\?|\s$/.test(path);
   if (path) return isPlain ? { kind: "sqlite", path } : undefined;
   return addressesOf(text) ? { kind: "postgres", url: text } : undefined;
-}
-
-function asHeaderName(text: string): string | undefined {
-  return /^[A-Za-z0-9-]+$/.test(text) ? text : undefined;
 }

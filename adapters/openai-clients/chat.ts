@@ -8,11 +8,14 @@ import { requireTwin } from "../../core/api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
 import type { Call, HandlerContext, Result, Route } from "../../core/http/route.ts";
 import { windowOf } from "../../core/store/records.ts";
+import type { Reach } from "../../core/store/store.ts";
+import type { Twin } from "../../core/twins/twins.ts";
 import { ChatEvents, type CompletionHead, completionDocument } from "./chat-completion.ts";
 import { isReply } from "./comparison.ts";
 import { readMessages, requireShortQuestion, type Spoken } from "./conversation-text.ts";
-import { findNamed, placeBehind, readConversationName } from "./conversations.ts";
+import { asksFirst, findNamed, placeBehind, readConversationName } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
+import { clientHeaders, conversationField, tellsAll } from "./header-names.ts";
 import {
   type CommonParameters,
   maxBodyBytes,
@@ -38,7 +41,7 @@ export function chatRoute(setting: AskingSetting): Route {
     scope: "full_access",
     readBody: readChatRequest,
     maxBodyBytes,
-    headers: setting.headers,
+    headers: clientHeaders,
     success: { status: 200, description: "The completion, or its chunks.", events: true },
     handle: (call, context) => complete(call as Call<undefined, ChatRequest>, context, setting),
   };
@@ -68,15 +71,14 @@ function requireText({ n, audio, modalities, function_call: functionCall }: Json
 async function complete(
   call: Call<undefined, ChatRequest>,
   context: HandlerContext,
-  { headers: names, maxMessageCharacters, broken }: AskingSetting,
+  { maxMessageCharacters, broken }: AskingSetting,
 ): Promise<Result> {
   const { model, question: content, history } = call.body;
   requireShortQuestion(content, "messages", maxMessageCharacters);
-  const { conversation: header = "" } = names;
-  const name = readConversationName(call.headers.conversation, header);
-  const reach = reachOf(call, call.body, names);
+  const name = readConversationName(conversationField(call.headers));
+  const reach = reachOf(call, call.body);
   const twin = await requireTwin(context.twins, call.caller.reach, model);
-  if (name === null || name.startsWith("local:") || isTask(call.body)) {
+  if (name === null || name.startsWith("local:") || (await isTask(call, context, { reach, twin, name }))) {
     const turn = { twin, history: windowOf(history), content, ...reach, ...sendFields(call) };
     return answer({ feed: context.replies.ask(turn), headers: {} }, call, context);
   }
@@ -95,9 +97,20 @@ async function complete(
   return answer(sent, call, context);
 }
 
-/** Whether a front end asks for itself, in the name of a chat: for its title, tags or next questions. Open WebUI begins all so. */
-function isTask({ question, history, stream }: ChatRequest): boolean {
-  return !stream && !history.some(isReply) && question.startsWith("### Task:");
+/**
+ * Whether a front end asks for itself, in the name of a chat: for its title, tags or next questions. Open WebUI's own words
+ * for these begin alike; in others, the question alone is no message of a chat that it would tell all of.
+ */
+async function isTask(
+  { body, headers }: Call<undefined, ChatRequest>,
+  context: HandlerContext,
+  { reach, twin, name }: { readonly reach: Reach; readonly twin: Twin; readonly name: string },
+): Promise<boolean> {
+  if (body.stream || body.history.some(isReply)) return false;
+  if (body.question.startsWith("### Task:")) return true;
+  if (!tellsAll(headers)) return false;
+  const chat = await context.store.getConversation(reach, { twinId: twin.id, name });
+  return chat !== undefined && chat.logLength > 0 && !(await asksFirst(chat, body.question, context, reach));
 }
 
 async function answer(

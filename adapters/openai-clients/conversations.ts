@@ -14,13 +14,15 @@ import { conversationNotFound } from "../../core/wire/errors.ts";
 import { findPlace, isReply, isSame } from "./comparison.ts";
 import type { Spoken } from "./conversation-text.ts";
 import { refuseParam } from "./errors.ts";
+import type { NamedField } from "./header-names.ts";
 
 /** What programs write where they have no name yet. */
 const placeholders = new Set(["new", "null", "undefined", "none", "pending", "[object object]"]);
 
-/** A name that a client has given one of its conversations, in a header field. Null: none, as also where it is empty. */
-export function readConversationName(name: string | null | undefined, header: string): string | null {
-  if (name === null || name === undefined || name === "") return null;
+/** A name that a client has given one of its conversations, in a header field. Null: none. */
+export function readConversationName(field: NamedField | undefined): string | null {
+  if (!field) return null;
+  const { header, value: name } = field;
   // Its length first: the pattern takes the square of it.
   if (name.length > 128) return refuseParam(header, "must be 1 to 128 characters, or be left out");
   if (/\{\{.*\}\}|\$\{.*\}/.test(name))
@@ -81,7 +83,7 @@ export async function placeBehind(
 }
 
 /** Whether a question is the first one of a conversation's current path. */
-async function asksFirst(
+export async function asksFirst(
   { id }: NamedConversation,
   question: string,
   { store }: HandlerContext,

@@ -5,9 +5,10 @@
  */
 
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
-import type { Call, CallerReach, Route } from "../../core/http/route.ts";
+import type { Call, CallerReach } from "../../core/http/route.ts";
 import { endUserRule } from "../../core/wire/schemas.ts";
 import { refuseParam } from "./errors.ts";
+import { endUserField } from "./header-names.ts";
 
 /** The longest body of a request, in bytes: it may have a whole conversation. */
 export const maxBodyBytes: number = 4 * 1024 * 1024;
@@ -69,20 +70,14 @@ export function readBoolean(value: unknown, path: string): boolean {
 }
 
 /**
- * The reach of a request: that of its credential, narrowed to the end user whom a key's request names. `names`: those of
- * the header fields.
+ * The reach of a request: that of its credential, narrowed to the end user whom a key's request names.
  *
  * @throws {ApiError} `validation_error` for what is no name of an end user.
  */
-export function reachOf(
-  { caller: { reach }, headers }: Call,
-  { user }: CommonParameters,
-  names: NonNullable<Route["headers"]>,
-): CallerReach {
+export function reachOf({ caller: { reach }, headers }: Call, { user }: CommonParameters): CallerReach {
   if (reach.endUser !== undefined) return reach;
-  const inHeader = headers.endUser ?? undefined;
-  const { path, value: endUser } =
-    inHeader === undefined ? user : { path: names.endUser ?? "", value: inHeader };
+  const field = endUserField(headers);
+  const { path, value: endUser } = field ? { path: field.header, value: field.value } : user;
   if (endUser === undefined) return reach;
   if (isString(endUser) && endUserRule.accepts(endUser)) return { ...reach, endUser };
   return refuseParam(path, `must be ${endUserRule.expected}`);

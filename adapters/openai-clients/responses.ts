@@ -27,6 +27,7 @@ import {
 } from "./conversation-text.ts";
 import { findResponse, type Place, placeAfter, placeIn } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
+import { clientHeaders } from "./header-names.ts";
 import {
   type CommonParameters,
   isId,
@@ -49,7 +50,6 @@ interface ResponseRequest extends CommonParameters, SpokenInput {
 
 // A table: one record for each endpoint.
 export function responseRoutes(setting: AskingSetting): Route[] {
-  const { headers } = setting;
   return [
     {
       operationId: "createResponse",
@@ -60,7 +60,7 @@ export function responseRoutes(setting: AskingSetting): Route[] {
       scope: "full_access",
       readBody: readResponseRequest,
       maxBodyBytes,
-      headers,
+      headers: clientHeaders,
       success: { status: 200, description: "The response, or its events.", events: true },
       handle: (call, context) => respond(call as Call<undefined, ResponseRequest>, context, setting),
     },
@@ -129,12 +129,12 @@ function readPreviousId({ previous_response_id: id }: JsonObject): string | unde
 async function respond(
   call: Call<undefined, ResponseRequest>,
   context: HandlerContext,
-  { headers: names, maxMessageCharacters, broken }: AskingSetting,
+  { maxMessageCharacters, broken }: AskingSetting,
 ): Promise<Result> {
   const { body, requestId } = call;
   const { model, question: content, history, conversationId, previousId } = body;
   requireShortQuestion(content, "input", maxMessageCharacters);
-  const reach = reachOf(call, body, names);
+  const reach = reachOf(call, body);
   const twin = await requireTwin(context.twins, call.caller.reach, model);
   const sent = await sendOnce(call, context, {
     reach,

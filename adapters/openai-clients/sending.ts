@@ -13,17 +13,16 @@ import {
   requireIdempotencyKey,
   requireSameFields,
 } from "../../core/http/idempotency.ts";
-import type { Call, HandlerContext, Route } from "../../core/http/route.ts";
+import type { Call, HandlerContext } from "../../core/http/route.ts";
 import type { ReplyFeed, Send, Sent } from "../../core/replies/replies.ts";
 import { type IdempotencyClaim, type MessageRecord, mostCharactersRead } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import { messageNotFound, replyFailed } from "../../core/wire/errors.ts";
+import { conversationField } from "./header-names.ts";
 import type { CommonParameters } from "./parameters.ts";
 
 /** What the routes that ask share. */
 export interface AskingSetting {
-  /** The names of the header fields that say who talks in which conversation. */
-  readonly headers: NonNullable<Route["headers"]>;
   /** How many characters a question may have. */
   readonly maxMessageCharacters: number;
   /** Requests that may be sent again. */
@@ -105,7 +104,9 @@ async function sendOrJoin(
 ): Promise<SentOnce> {
   const { owner, endUser = null } = reach;
   const request = { ...body.whole, stream: undefined };
-  const key = sha256(JSON.stringify([caller.key?.id, owner, endUser, path, headers.conversation, request]));
+  const key = sha256(
+    JSON.stringify([caller.key?.id, owner, endUser, path, conversationField(headers)?.value, request]),
+  );
   const createdAt = clock.now();
   const expiresAt = createdAt + retryWindowMs;
   const claim: IdempotencyClaim = {

@@ -329,7 +329,7 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
   }
 
   test("a wrong end user is refused by the name of its parameter, before the model is looked for", async () => {
-    await using api = await openOpenAI(inProcess, {}, { endUserHeader: "X-End-User" });
+    await using api = await openOpenAI(inProcess);
     const cases: readonly [object, HeadersInit, string][] = [
       [{ safety_identifier: ".", user: "zoe" }, {}, "safety_identifier"],
       [{ user: "zoe" }, { "x-end-user": "." }, "X-End-User"],

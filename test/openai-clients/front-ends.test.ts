@@ -6,7 +6,6 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { OpenAIApiOptions } from "../../adapters/openai-clients/mod.ts";
 import { inProcess } from "../support/harness.ts";
 import { type OpenAIFixture, openOpenAI, readData } from "./fixture.ts";
 
@@ -21,7 +20,6 @@ const openWebUIUser = {
 };
 
 const openWebUI = {
-  settings: { conversationHeader: "X-OpenWebUI-Chat-Id", endUserHeader: "X-OpenWebUI-User-Id" },
   headers: {
     ...openWebUIUser,
     "X-OpenWebUI-Chat-Id": chatId,
@@ -49,13 +47,11 @@ const openWebUI = {
 
 /** `headers` of an endpoint in `librechat.yaml` are templates; `user` is the id of the person. */
 const libreChat = {
-  settings: { endUserHeader: "X-End-User" },
   headers: {
     "User-Agent": "OpenAI/JS 5.23.2",
     "X-Stainless-Lang": "js",
     "X-Stainless-Retry-Count": "0",
     "X-Conversation-Id": chatId, // {{LIBRECHAT_BODY_CONVERSATIONID}}
-    "X-End-User": "zoe@example.com", // {{LIBRECHAT_USER_EMAIL}}
   },
   chat: (...contents: readonly string[]) => ({
     model: "ada",
@@ -126,11 +122,11 @@ async function stored(api: OpenAIFixture): Promise<readonly unknown[]> {
   ]);
 }
 
-const open = (settings: OpenAIApiOptions) => openOpenAI(inProcess, {}, settings);
+const open = () => openOpenAI(inProcess);
 
 describe("Open WebUI", { timeout: 60_000 }, () => {
   test("asks for title, tags, questions and queries beside the reply, none of which is stored", async () => {
-    await using api = await open(openWebUI.settings);
+    await using api = await open();
     const { headers, tasks, chat } = openWebUI;
     const text = await talk(api, chat("Hello?"), headers, async () => {
       for (const task of tasks) {
@@ -145,22 +141,45 @@ describe("Open WebUI", { timeout: 60_000 }, () => {
   });
 
   test("keeps no temporary chats, whose id is that of their socket", async () => {
-    await using api = await open(openWebUI.settings);
+    await using api = await open();
     const headers = { ...openWebUI.headers, "X-OpenWebUI-Chat-Id": "local:v1nBhzOWQ8cUcMRDAAAB" };
     assert.equal(await talk(api, openWebUI.chat("Hello?", "Hi there!", "And?"), headers), "Hi there!");
     assert.deepEqual(await stored(api), []);
   });
 
-  test("without its header set up, is answered, and nothing is stored", async () => {
-    await using api = await open({});
-    assert.equal(await talk(api, openWebUI.chat("Hello?"), openWebUI.headers), "Hi there!");
+  test("that does not forward who talks, is answered, and nothing is stored", async () => {
+    await using api = await open();
+    assert.equal(await talk(api, openWebUI.chat("Hello?"), {}), "Hi there!");
     assert.deepEqual(await stored(api), []);
+  });
+
+  test("asks for titles and emojis in the operator's words, which are not stored and take no history away", async () => {
+    await using api = await open();
+    const { headers, chat } = openWebUI;
+    await talk(api, chat("Hello?"), headers);
+    for (const question of [
+      "A short title for USER: Hello?",
+      "Your task is to find an emoji for ```Hi there!```",
+    ]) {
+      const task = { model: "ada", stream: false, messages: [{ role: "user", content: question }] };
+      const answered = api.send("POST", "/chat/completions", task, headers);
+      (await api.engine.next()).finish();
+      assert.equal((await answered).status, 200);
+    }
+    await talk(api, chat("Hello?", "Hi there!", "And?"), headers);
+    await talk(api, chat("Hello?", "Hi there!", "And?", "Hi there!", "### Task: mend my bicycle."), headers);
+    const [[, contents] = []] = (await stored(api)) as [unknown, string[]][];
+    const questions = ["Hello?", "And?", "### Task: mend my bicycle."];
+    assert.deepEqual(
+      contents,
+      questions.flatMap((question) => [question, "Hi there!"]),
+    );
   });
 });
 
 describe("LibreChat", { timeout: 60_000 }, () => {
   test("names the conversation in a templated header, and the person in user", async () => {
-    await using api = await open({});
+    await using api = await open();
     const { headers, chat } = libreChat;
     await talk(api, chat("Hello?"), headers);
     await talk(api, chat("Hello?", "Hi there!", "And?"), headers);
@@ -169,13 +188,14 @@ describe("LibreChat", { timeout: 60_000 }, () => {
   });
 
   test("may name the person in a templated header, too", async () => {
-    await using api = await open(libreChat.settings);
-    await talk(api, libreChat.chat("Hello?"), libreChat.headers);
+    await using api = await open();
+    const headers = { ...libreChat.headers, "X-End-User": "zoe@example.com" }; // {{LIBRECHAT_USER_EMAIL}}
+    await talk(api, libreChat.chat("Hello?"), headers);
     assert.deepEqual(await stored(api), [["zoe@example.com", ["Hello?", "Hi there!"]]]);
   });
 
   test("asks for a title beside the reply, which is not stored", async () => {
-    await using api = await open({});
+    await using api = await open();
     const { headers, chat, title } = libreChat;
     await talk(api, chat("Hello?"), headers, async () => {
       assert.equal((await api.send("POST", "/chat/completions", title)).status, 200);
@@ -185,9 +205,9 @@ describe("LibreChat", { timeout: 60_000 }, () => {
 });
 
 describe("another reply, and an edited question,", { timeout: 60_000 }, () => {
-  for (const [name, { settings, headers, chat }] of Object.entries({ openWebUI, libreChat })) {
+  for (const [name, { headers, chat }] of Object.entries({ openWebUI, libreChat })) {
     test(`are branches, on which no question is doubled (${name})`, async () => {
-      await using api = await open(settings);
+      await using api = await open();
       const path = async () => (await api.messages("current")).map(({ content }) => content);
       const get = (reply: string, ...contents: readonly string[]) =>
         talk(api, chat(...contents), headers, undefined, reply);

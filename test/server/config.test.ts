@@ -62,8 +62,6 @@ describe("settings", () => {
       onDisconnect: "continue",
       openaiApi: "on",
       mcp: "on",
-      openaiConversationHeader: "X-Conversation-Id",
-      openaiEndUserHeader: undefined,
       basePath: "",
       playground: undefined,
       logFormat: undefined,
