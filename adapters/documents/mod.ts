@@ -33,7 +33,14 @@ const heapMiB = 256;
 /** How long the thread waits for another document, in milliseconds. */
 const idleMs = 2_000;
 
-const tooLarge = "takes too much memory or time to be read: it unpacks to more than a document may.";
+const tooLarge = "takes too much memory to be read: it unpacks to more than a document may.";
+const tooLong = "takes too long to be read: it unpacks to more than a document may.";
+
+/** Options of {@link extractText}. */
+export interface ExtractOptions {
+  /** How long it may take, in milliseconds, where that is less than its size allows. */
+  readonly withinMs?: number | undefined;
+}
 
 /**
  * Reads a document whose name ends in one of {@link readable}: the ending decides what it is. Text and Markdown are UTF-8,
@@ -42,9 +49,13 @@ const tooLarge = "takes too much memory or time to be read: it unpacks to more t
  * @throws {DocumentError} if it cannot be read, with the reason: among others more than 2,000 pages, 50 MB when it is
  * unpacked, or too much time, which is 4 seconds for each MiB that it begins with.
  */
-export async function extractText(path: string, bytes: Uint8Array): Promise<DocumentText> {
+export async function extractText(
+  path: string,
+  bytes: Uint8Array,
+  { withinMs = longestMs }: ExtractOptions = {},
+): Promise<DocumentText> {
   if (/\.(?:md|markdown|mdx|txt)$/iu.test(path)) return { text: decodeText(bytes) };
-  const turn = lastTurn.then(() => readApart({ path, bytes }));
+  const turn = lastTurn.then(() => readApart({ path, bytes }, withinMs));
   lastTurn = turn.then(
     () => {},
     () => {},
@@ -69,18 +80,18 @@ interface Thread {
   idle?: NodeJS.Timeout;
 }
 
-async function readApart(request: ReadRequest): Promise<ReadAnswer> {
+async function readApart(request: ReadRequest, withinMs: number): Promise<ReadAnswer> {
   const thread = waiting ?? startThread();
   waiting = undefined;
   clearTimeout(thread.idle);
   thread.worker.ref();
-  const allowedMs = Math.min(longestMs, shortestMs + msPerByte * request.bytes.length);
+  const allowedMs = Math.min(withinMs, longestMs, shortestMs + msPerByte * request.bytes.length);
   let timer: NodeJS.Timeout | undefined;
   const answer = await new Promise<ReadAnswer>((resolve) => {
     // The time begins when the thread is there: a busy machine takes long to start one.
     const begin = () => {
       thread.isReady = true;
-      timer = setTimeout(() => resolve({ fault: tooLarge }), allowedMs);
+      timer = setTimeout(() => resolve({ fault: tooLong }), allowedMs);
       thread.worker.postMessage(request);
     };
     thread.tell = (message) => (message === "ready" ? begin() : resolve(message));

@@ -5,6 +5,8 @@
  */
 
 import { dirname, join } from "node:path";
+import { systemClock } from "../../core/base/clock.ts";
+import { noLog } from "../../core/base/log.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import type { GoldenQuestion, TwinFileOptions } from "./file.ts";
@@ -35,7 +37,13 @@ export type CheckOptions = Pick<TwinFileOptions, "toolProblem">;
  * @throws if the folder cannot be read.
  */
 export async function checkTwins(folder: string, { toolProblem }: CheckOptions = {}): Promise<Check> {
-  const options = { defaultEngine: "knowledge", engines: usualEngines, toolProblem };
+  const options = {
+    defaultEngine: "knowledge",
+    engines: usualEngines,
+    toolProblem,
+    clock: systemClock,
+    log: noLog,
+  };
   const files = await readFolder(folder, new Map(), options);
   const { createKnowledgeEngine, readDocument, readInstructions } = await import("../../knowledge/mod.ts");
   const engine = createKnowledgeEngine();
@@ -45,11 +53,11 @@ export async function checkTwins(folder: string, { toolProblem }: CheckOptions =
   for (const [file, state] of files) {
     questions += state.tests.length;
     if (state.twin && state.unread) notes.push(`${state.twin.id}: ${state.unread}`);
-    const { twin, problem, instructionsLine } = state;
+    const { twin, problems, instructionsLine } = state;
     const say = (path: string, line: number, message: string) =>
       lines.push(`${join(folder, path)}:${line}: ${message}`);
-    if (problem) say(problem.file, problem.line, problem.problem);
-    if (!twin || problem) continue;
+    for (const problem of problems) say(problem.file, problem.line, problem.problem);
+    if (!twin || problems.length > 0) continue;
     for (const { line, message } of readInstructions(twin.name, twin.instructions).warnings)
       say(file, instructionsLine + line - 1, message);
     for (const document of twin.documents)

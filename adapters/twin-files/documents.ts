@@ -4,9 +4,12 @@
  * @module
  */
 
+import { createHash } from "node:crypto";
 import type { Stats } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { extname, isAbsolute, join, relative, sep } from "node:path";
+import type { Clock } from "../../core/base/clock.ts";
+import type { Log } from "../../core/base/log.ts";
 import type { TwinDocument } from "../../core/twins/twins.ts";
 import { DocumentError, type DocumentText, extractText, readable } from "../documents/mod.ts";
 import { codeOf } from "../system.ts";
@@ -22,7 +25,12 @@ export interface FoundFile {
 /** The file that makes a folder a twin. */
 const folderFile = "twin.md";
 const mostDocuments = 2_000;
+/** Of the documents, in bytes, and of their texts, in UTF-16 code units. */
 const mostBytes = 20 * 1024 * 1024;
+/** How long reading the documents of a twin may take. */
+const longestMs = 60_000;
+/** How often a long reading is told of. */
+const tellEveryMs = 5_000;
 
 /** The names of the files that are twins, or should be, in order: `ada.md`, `ada/twin.md`. */
 export async function listTwinFiles(folder: string): Promise<string[]> {
@@ -53,41 +61,95 @@ export async function listDocuments(folder: string, file: string): Promise<Found
   return found;
 }
 
+/** What a document says, or why it cannot be read, with the time of its last change. */
+type KnownDocument = DocumentText | { readonly fault: string; readonly mtimeMs: number };
+
 /** A twin's documents. */
 export interface ReadDocuments {
   readonly documents: readonly TwinDocument[];
   /** Documents with pages that are pictures: "a.pdf: 3 of 10 pages". */
   readonly scanned: readonly string[];
+  /** One for each document that cannot be read. */
+  readonly faults: readonly TwinFileError[];
+  /** What they were read as, by kind and digest. */
+  readonly known: ReadonlyMap<string, KnownDocument>;
+}
+
+/** What {@link readDocuments} needs. */
+export interface ReadDocumentsOptions {
+  readonly clock: Pick<Clock, "now">;
+  readonly log: Log;
+  /** Those of the last time: what has not changed is not read again. */
+  readonly known: ReadDocuments["known"];
 }
 
 /**
- * Reads a twin's documents.
+ * Reads a twin's documents, within a minute for all together.
  *
- * @throws {TwinFileError} if there are too many, they are too large, or one cannot be read or is not UTF-8.
-=======
- * @throws {TwinFileError} if there are too many, they are too large, or one cannot be read.
+ * @throws {TwinFileError} if there are too many, or they or their texts are too large.
  */
 export async function readDocuments(
   folder: string,
   file: string,
   found: readonly FoundFile[],
+  { clock, log, known: before }: ReadDocumentsOptions,
 ): Promise<ReadDocuments> {
   if (found.length > mostDocuments)
     throw new TwinFileError(file, `its folder has more than ${mostDocuments} documents.`);
-  const bytes = found.reduce((sum, { info }) => sum + info.size, 0);
-  if (bytes > mostBytes)
+  if (found.reduce((sum, { info }) => sum + info.size, 0) > mostBytes)
     throw new TwinFileError(file, "the documents in its folder are larger than 20 MiB together.");
   const documents: TwinDocument[] = [];
   const scanned: string[] = [];
-  const twinFolder = file.slice(0, -folderFile.length);
-  for (const { path } of found) {
-    const name = `${twinFolder}${path}`;
-    const bytes = await readWithin(folder, name).catch((error: unknown) => unreadable(name, error));
-    const { text, unread } = await readText(name, bytes);
-    documents.push({ path, text });
-    if (unread !== undefined) scanned.push(`${path}: ${unread}`);
+  const faults: TwinFileError[] = [];
+  const known = new Map<string, KnownDocument>();
+  const until = clock.now() + longestMs;
+  let [length, tellAt] = [0, clock.now() + tellEveryMs];
+  for (const [at, { path, info }] of found.entries()) {
+    const name = `${file.slice(0, -folderFile.length)}${path}`;
+    const now = clock.now();
+    if (now >= until) {
+      faults.push(outOfTime(name, found.length - at - 1));
+      break;
+    }
+    if (now >= tellAt) {
+      log("info", "the documents of a twin take long to read", { file, read: at, of: found.length });
+      tellAt = now + tellEveryMs;
+    }
+    try {
+      const bytes = await readWithin(folder, name).catch((error: unknown) => unreadable(name, error));
+      const key = keyOf(path, bytes);
+      const last = known.get(key) ?? before.get(key);
+      // A fault is looked for again once the file is touched: a package may be there now, or more time.
+      const isKnown = last && (!("fault" in last) || last.mtimeMs === info.mtimeMs);
+      const read = isKnown ? last : await readText(path, bytes, until - now, info);
+      if (!("fault" in read) || clock.now() < until) known.set(key, read);
+      if ("fault" in read) throw new TwinFileError(name, read.fault);
+      documents.push({ path, text: read.text });
+      length += read.text.length;
+      if (read.unread !== undefined) scanned.push(`${path}: ${read.unread}`);
+    } catch (error) {
+      if (!(error instanceof TwinFileError)) throw error;
+      faults.push(error);
+    }
+    if (length > mostBytes)
+      throw new TwinFileError(
+        file,
+        "the texts of the documents in its folder are larger than 20 MiB together.",
+      );
   }
-  return { documents, scanned };
+  return { documents, scanned, faults, known };
+}
+
+function outOfTime(name: string, after: number): TwinFileError {
+  const unread = after === 0 ? "this one is" : `this one and ${after} after it are`;
+  return new TwinFileError(
+    name,
+    `the documents of its folder take more than a minute to read: ${unread} left.`,
+  );
+}
+
+function keyOf(path: string, bytes: Uint8Array): string {
+  return `${extname(path).toLowerCase()} ${createHash("sha256").update(bytes).digest("base64")}`;
 }
 
 /** Names a document that cannot be read. One that was deleted in the meantime is none. */
@@ -97,11 +159,17 @@ function unreadable(name: string, error: unknown): never {
   throw new TwinFileError(name, `cannot be read (${code ?? "unknown reason"}).`, { cause: error });
 }
 
-async function readText(name: string, bytes: Uint8Array): Promise<DocumentText> {
+async function readText(
+  path: string,
+  bytes: Uint8Array,
+  withinMs: number,
+  { mtimeMs }: Stats,
+): Promise<KnownDocument> {
   try {
-    return await extractText(name, bytes);
+    return await extractText(path, bytes, { withinMs });
   } catch (error) {
-    throw error instanceof DocumentError ? new TwinFileError(name, error.message, { cause: error }) : error;
+    if (!(error instanceof DocumentError)) throw error;
+    return { fault: error.message, mtimeMs };
   }
 }
 

@@ -14,6 +14,8 @@ import {
   listDocuments,
   listTwinFiles,
   look,
+  type ReadDocuments,
+  type ReadDocumentsOptions,
   readDocuments,
   readWithin,
 } from "./documents.ts";
@@ -43,9 +45,14 @@ export interface FileState {
   readonly instructionsLine: number;
   /** Which files of its folder are not read. */
   readonly unread?: string | undefined;
-  /** Why the present content cannot be used. */
-  readonly problem: TwinFileError | undefined;
+  /** Why the present content cannot be used: of the file itself, or one for each document. Empty: it can. */
+  readonly problems: readonly TwinFileError[];
+  /** What its documents were read as. */
+  readonly known: ReadDocuments["known"];
 }
+
+/** Options of {@link readFolder}. */
+export type ReadFolderOptions = TwinFileOptions & Omit<ReadDocumentsOptions, "known">;
 
 /** How coarse the times of files may be, in milliseconds by the system's clock. On FAT, they are even seconds. */
 const coarsestMs = 2000;
@@ -54,10 +61,14 @@ const coarsestMs = 2000;
 export type Folder = ReadonlyMap<string, FileState>;
 
 /**
- * Reads all files again. Those that cannot be read or used have a `problem`, and their last good version from `before`.
+ * Reads all files again. Those that cannot be read or used have `problems`, and their last good version from `before`.
  * Rejects if the folder cannot be read.
  */
-export async function readFolder(folder: string, before: Folder, options: TwinFileOptions): Promise<Folder> {
+export async function readFolder(
+  folder: string,
+  before: Folder,
+  options: ReadFolderOptions,
+): Promise<Folder> {
   const found = new Map<string, FileState>();
   for (const file of await listTwinFiles(folder)) {
     const state = await readState(folder, file, before.get(file), options);
@@ -93,11 +104,16 @@ async function readState(
   folder: string,
   file: string,
   before: FileState | undefined,
-  options: TwinFileOptions,
+  options: ReadFolderOptions,
   tries = 3,
 ): Promise<FileState | undefined> {
   let signature = "";
   let fresh = false;
+  let known: FileState["known"] = before?.known ?? new Map();
+  const { twin: lastTwin, tests = [], instructionsLine = 1 } = before ?? {};
+  const refused = (problems: readonly TwinFileError[]): FileState => {
+    return { signature, fresh, twin: lastTwin, tests, instructionsLine, problems, known };
+  };
   try {
     // Before they are read, so that a change in the meantime gives them another signature.
     const info = await look(join(folder, file));
@@ -108,10 +124,13 @@ async function readState(
     fresh = infos.some(({ ctimeMs }) => Math.abs(Date.now() - ctimeMs) < coarsestMs);
     if (info.size > largestTwinFile) throw new TwinFileError(file, tooLarge);
     const parsed = parseTwinFile(file, await readWithin(folder, file), options);
-    const { documents, scanned } = await readDocuments(folder, file, found);
-    const twin = withTimes({ ...parsed.twin, documents }, infos, before?.twin);
+    const read = await readDocuments(folder, file, found, { ...options, known });
+    const { documents, scanned, faults } = read;
+    known = read.known;
+    if (faults.length > 0) return refused(faults);
+    const twin = withTimes({ ...parsed.twin, documents }, infos, lastTwin);
     const unread = await describeUnread(folder, file, scanned);
-    return { ...parsed, signature, fresh, twin, unread, problem: undefined };
+    return { ...parsed, signature, fresh, twin, unread, problems: [], known };
   } catch (error) {
     if (codeOf(error) === "ENOENT") {
       if (!(await look(join(folder, file)))) return undefined; // deleted before it could be read
@@ -119,11 +138,10 @@ async function readState(
       if (before) return { ...before, fresh: true };
       if (tries > 1) return readState(folder, file, before, options, tries - 1);
     }
-    const { twin, tests = [], instructionsLine = 1 } = before ?? {};
     const reason = `cannot be read (${codeOf(error) ?? "unknown reason"}).`;
     const problem =
       error instanceof TwinFileError ? error : new TwinFileError(file, reason, { cause: error });
-    return { signature, fresh, twin, tests, instructionsLine, problem };
+    return refused([problem]);
   }
 }
 
@@ -176,7 +194,7 @@ function refuseTakenIds(before: Folder, found: Folder): Folder {
     const last = before.get(file)?.twin;
     const kept = last && !owners.has(last.id) ? last : undefined;
     if (kept) owners.set(kept.id, file);
-    checked.set(file, { ...state, twin: kept, problem });
+    checked.set(file, { ...state, twin: kept, problems: [problem] });
   }
   return checked;
 }

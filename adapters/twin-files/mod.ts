@@ -123,6 +123,7 @@ class FolderOfTwins {
   readonly #folder: string;
   readonly #options: TwinFilesOptions;
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #engineNames: readonly string[];
   #files: Folder = new Map();
   #twins: TwinSource = listTwins([]);
@@ -134,15 +135,16 @@ class FolderOfTwins {
     this.#folder = folder;
     this.#options = options;
     this.#log = options.log ?? noLog;
+    this.#clock = options.clock ?? backgroundClock;
     this.#engineNames = [...new Set([...usualEngines, ...Object.keys(options.engines ?? {})])];
   }
 
   /** Reads the files for the first time, and follows them after that. */
   async open(): Promise<void> {
-    const { clock = backgroundClock } = this.#options;
+    const clock = this.#clock;
     const log = this.#log;
     const found = await this.#read();
-    for (const { problem } of found.values()) if (problem) throw problem;
+    for (const { problems } of found.values()) for (const problem of problems) throw problem;
     if (found.size === 0) log("warn", "the folder has no twin files", { folder: this.#folder });
     for (const [file, state] of found) await this.#warnOf(file, state);
     this.#take(found);
@@ -190,7 +192,8 @@ class FolderOfTwins {
 
   #read(): Promise<Folder> {
     const { defaultEngine, toolProblem } = this.#options;
-    const options = { defaultEngine, engines: this.#engineNames, toolProblem };
+    const [clock, log] = [this.#clock, this.#log];
+    const options = { defaultEngine, engines: this.#engineNames, toolProblem, clock, log };
     return readFolder(this.#folder, this.#files, options);
   }
 
@@ -220,12 +223,12 @@ async function logChanges(
   warnOf: (file: string, state: FileState) => Promise<void>,
 ): Promise<void> {
   for (const [file, state] of found) {
-    const { signature, twin, problem } = state;
+    const { signature, twin } = state;
     const last = before.get(file);
-    if (problem && (signature !== last?.signature || problem.message !== last.problem?.message)) {
-      if (twin) log("warn", keptMessage, { file, problem: problem.message, twin: twin.id });
-      else
-        log("error", "a twin file cannot be used; its twin is missing", { file, problem: problem.message });
+    const problem = problemOf(state);
+    if (problem && (signature !== last?.signature || problem !== problemOf(last))) {
+      if (twin) log("warn", keptMessage, { file, problem, twin: twin.id });
+      else log("error", "a twin file cannot be used; its twin is missing", { file, problem });
     } else if (!problem && twin !== last?.twin) {
       log("info", "a twin file was read", { file, twin: twin?.id });
       await warnOf(file, state);
@@ -234,6 +237,13 @@ async function logChanges(
   for (const [file, { twin }] of before) {
     if (!found.has(file)) log("info", "a twin file is gone", { file, twin: twin?.id });
   }
+}
+
+/** The first problem of a file, and how many more there are. Undefined: none. */
+function problemOf({ problems }: FileState): string | undefined {
+  const [first, ...others] = problems;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more documents: "check" lists them)`;
+  return first && `${first.message}${more}`;
 }
 
 const keptMessage = "a twin file cannot be used; its last good version stays";

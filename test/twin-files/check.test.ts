@@ -49,11 +49,14 @@ test("the twin that twins.md shows passes with the tests that it shows", async (
   assert.deepEqual(lines, ["1 twin file, 1 question: no faults"]);
 });
 
-test("a document that cannot be read is named, and no line of a package is among those of the check", async (t) => {
+test("each document that cannot be read is named, and no line of a package is among those of the check", async (t) => {
   const cut = "%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\nstartxref\n9\n%%EOF";
   const folder = await createFolder(t, {
     "odd/twin.md": odd,
     "odd/deep/a.pdf": cut,
+    "odd/deep/b.html": "<div>".repeat(1_000),
+    "odd/deep/c.docx": "no",
+    "odd/deep/d.md": "# Fog",
     "eve/twin.md": odd,
     "eve/b.docx": "no",
     "bob/twin.md": odd,
@@ -68,7 +71,15 @@ test("a document that cannot be read is named, and no line of a package is among
   const lines = stdout.trim().replaceAll(`${folder}/`, "").split("\n");
   assert.deepEqual(
     lines.map((line) => line.replace(/ .*/, "")),
-    ["bob/loop.md:1:", "eve/b.docx:1:", "odd/deep/a.pdf:1:", "zoe/c.txt:1:", "4"],
+    [
+      "bob/loop.md:1:",
+      "eve/b.docx:1:",
+      "odd/deep/a.pdf:1:",
+      "odd/deep/b.html:1:",
+      "odd/deep/c.docx:1:",
+      "zoe/c.txt:1:",
+      "4",
+    ],
     stdout,
   );
   for (const line of stderr.split("\n").filter(Boolean)) JSON.parse(line);

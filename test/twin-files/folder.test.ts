@@ -2,9 +2,13 @@ import assert from "node:assert/strict";
 import { mkdir, rename, rm, symlink, unlink, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { listDocuments, type ReadDocuments, readDocuments } from "../../adapters/twin-files/documents.ts";
 import { openTwinFiles } from "../../adapters/twin-files/mod.ts";
+import { noLog } from "../../core/base/log.ts";
 import { createEchoEngine } from "../../core/twins/engine.ts";
-import { createFolder, idsFor, open, openFolder, write } from "./fixture.ts";
+import { docx, paragraph } from "../documents/fixture.ts";
+import { createManualClock } from "../support/clock.ts";
+import { createFolder, createRecorder, idsFor, open, openFolder, write } from "./fixture.ts";
 
 /** A file of a twin with this name, and lines of front matter besides. */
 const named = (name: string, ...more: readonly string[]) =>
@@ -71,6 +75,70 @@ test("a document that is not UTF-8, and too many of them, are refused", async (t
   await write(folder, { "odd/notes.txt": "" });
   for (let number = 0; number < 2_000; number++) await write(folder, { [`odd/${number}.md`]: "" });
   await assert.rejects(open(t, folder), /"odd\/twin\.md": its folder has more than 2000 documents/u);
+});
+
+test("documents whose texts are larger than 20 MiB together are refused", async (t) => {
+  const page = docx(paragraph("a".repeat(11 * 1024 * 1024)));
+  const folder = await createFolder(t, {
+    "odd/twin.md": named("Odd"),
+    "odd/a.docx": page,
+    "odd/b.docx": page,
+  });
+  await assert.rejects(
+    open(t, folder),
+    /"odd\/twin\.md": the texts of the documents in its folder are larger than 20 MiB together/u,
+  );
+});
+
+test("documents that take more than a minute together are told of, then refused by the first that is left", async (t) => {
+  const texts = Array.from({ length: 100 }, (_, number) => [`odd/${100 + number}.md`, "# Lamp\n\nIt turns."]);
+  const folder = await createFolder(t, { "odd/twin.md": named("Odd"), ...Object.fromEntries(texts) });
+  const { entries, log } = createRecorder();
+  let now = 0;
+  const clock = { ...createManualClock(), now: () => (now += 2_000) };
+  await assert.rejects(
+    open(t, folder, { clock, log }),
+    /"odd\/1\d\d\.md": the documents of its folder take more than a minute to read: this one and \d+ after it are left\./u,
+  );
+  const [first] = entries;
+  assert.equal(first?.message, "the documents of a twin take long to read");
+  assert.deepEqual([first?.fields.file, first?.fields.of], ["odd/twin.md", 100]);
+  assert.ok(entries.length > 5 && entries.length <= 12, `${entries.length} lines`);
+});
+
+test("of a folder that changes, only the documents that are new or changed are read", async (t) => {
+  const folder = await createFolder(t, {
+    "odd/a.html": "<p>One",
+    "odd/b.html": "<p>Two",
+    "odd/c.docx": "no",
+  });
+  const read = async (known: ReadDocuments["known"]) =>
+    readDocuments(folder, "odd/twin.md", await listDocuments(folder, "odd/twin.md"), {
+      clock: createManualClock(),
+      log: noLog,
+      known,
+    });
+  const { known, faults } = await read(new Map());
+  assert.deepEqual(faults.map(String), ['TwinFileError: Twin file "odd/c.docx": cannot be read as Word.']);
+  const marked = new Map(
+    [...known].map(([key, value]) => [
+      key,
+      "fault" in value ? { ...value, fault: "kept." } : { text: "Kept" },
+    ]),
+  );
+  await write(folder, { "odd/b.html": "<p>Three" });
+  const again = await read(marked);
+  assert.deepEqual(
+    again.documents.map(({ text }) => text),
+    ["Kept", "Three"],
+  );
+  assert.match(String(again.faults[0]), /kept\./u);
+  await utimes(join(folder, "odd/c.docx"), 1_600_000_000, 1_600_000_000);
+  assert.match(
+    String((await read(marked)).faults[0]),
+    /cannot be read as Word/u,
+    "a touched one is tried again",
+  );
 });
 
 test("a twin stays while documents in its folder come and go", async (t) => {
