@@ -34,7 +34,7 @@ import {
   connectRemotely,
 } from "./server/commands/client.ts";
 import { copyDatabase } from "./server/commands/copy.ts";
-import { findOwners, listKeys, revokeKeys } from "./server/commands/keys.ts";
+import { findOwners, listKeys, revokeKeys, rotateKey } from "./server/commands/keys.ts";
 import { quote } from "./server/commands/mod.ts";
 import { writeTests } from "./server/commands/tests.ts";
 import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
@@ -96,6 +96,7 @@ async function main(): Promise<void> {
       return makeKey(config);
     case "keys":
     case "revoke":
+    case "rotate":
       return manageKeys(config);
     case "chat":
       return talk(config);
@@ -163,7 +164,9 @@ async function makeKey({ settings, isNew, ...request }: CommandConfig<"key">): P
   }
 }
 
-async function manageKeys(config: CommandConfig<"keys"> | CommandConfig<"revoke">): Promise<void> {
+async function manageKeys(
+  config: CommandConfig<"keys"> | CommandConfig<"revoke"> | CommandConfig<"rotate">,
+): Promise<void> {
   const { settings, url } = config;
   const log = openQuietLog(settings);
   if (url === undefined) requireDatabase(settings, "that has keys");
@@ -174,6 +177,14 @@ async function manageKeys(config: CommandConfig<"keys"> | CommandConfig<"revoke"
         ? await connectLocally(settings, { sub: owner, log })
         : { client: await connectForKeys(settings, url, owner), close: async () => {} };
     try {
+      if (config.command === "rotate") {
+        const { key, previousUntil } = await rotateKey(client, config);
+        process.stdout.write(`${key}\n`);
+        process.stderr.write(
+          `twin-service: the secret before ${previousUntil ? `works until ${previousUntil}` : "has ended"}.\n`,
+        );
+        continue;
+      }
       const lines = config.command === "keys" ? await listKeys(client) : await revokeKeys(client, config);
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
       if (lines.length === 0)

@@ -153,6 +153,19 @@ export class Keys {
     return listAt(this.#requests, "/auth/api-keys", { ...query }, options);
   }
 
+  /**
+   * Gives a key another secret, `key`, which is shown this once; all else stays. The one before works for `overlapSeconds`
+   * more, 0 to 604,800, by default a day. Sent only once, because each time ends the secret before the last.
+   */
+  rotate(
+    id: string,
+    body: { readonly overlapSeconds?: number } = {},
+    options: KeyOptions = {},
+  ): Promise<CreatedApiKeyResource> {
+    const path = `/auth/api-keys/${encodeURIComponent(id)}/rotate`;
+    return this.#requests.data({ method: "POST", path, body, token: options.token, once: true }, options);
+  }
+
   /** Ends a key at once. */
   revoke(id: string, options: KeyOptions = {}): Promise<void> {
     const path = `/auth/api-keys/${encodeURIComponent(id)}`;

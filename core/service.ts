@@ -92,7 +92,7 @@ export function createService(options: ServiceOptions): Service {
     log,
     observe,
   });
-  const stopListening = store.signals?.listen("revoked", (hash) => keys.forget(hash));
+  const stopListening = store.signals?.listen("revoked", (id) => keys.forget(id));
   const withSignal = parts.onDisconnect === "cancel";
   const close: Service["close"] = async ({ graceMs = 25_000 } = {}) => {
     await replies.close(graceMs);

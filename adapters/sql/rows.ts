@@ -15,12 +15,15 @@ import type {
 import type { SqlRow, SqlValue } from "./driver.ts";
 
 export const keyColumns =
-  "owner, id, name, scope, prefix, hash, requests_per_hour, created_at, expires_at, last_used_at, revoked_at";
+  "owner, id, name, scope, prefix, hash, requests_per_hour, created_at, expires_at, last_used_at, revoked_at, previous_hash, previous_until";
 
 export function keyToRow(key: ApiKeyRecord): SqlValue[] {
   const { owner, id, name, scope, prefix, hash, requestsPerHour } = key;
-  const { createdAt, expiresAt, lastUsedAt, revokedAt } = key;
-  return [owner, id, name, scope, prefix, hash, requestsPerHour, createdAt, expiresAt, lastUsedAt, revokedAt];
+  const { createdAt, expiresAt, lastUsedAt, revokedAt, previousHash, previousUntil } = key;
+  return [
+    ...[owner, id, name, scope, prefix, hash, requestsPerHour],
+    ...[createdAt, expiresAt, lastUsedAt, revokedAt, previousHash, previousUntil],
+  ];
 }
 
 export function keyFromRow(row: SqlRow): ApiKeyRecord {
@@ -36,6 +39,8 @@ export function keyFromRow(row: SqlRow): ApiKeyRecord {
     expiresAt: numberOrNull(row.expires_at),
     lastUsedAt: numberOrNull(row.last_used_at),
     revokedAt: numberOrNull(row.revoked_at),
+    previousHash: textOrNull(row.previous_hash),
+    previousUntil: numberOrNull(row.previous_until),
   };
 }
 

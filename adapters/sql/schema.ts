@@ -8,6 +8,7 @@ import { erasures } from "./steps/erasures.ts";
 import { firstTables } from "./steps/first-tables.ts";
 import { oldestVersion } from "./steps/oldest-version.ts";
 import { peopleAnswer } from "./steps/people-answer.ts";
+import { previousSecrets } from "./steps/previous-secrets.ts";
 import type { SqlDialect, Step } from "./steps/step.ts";
 
 export type { Step } from "./steps/step.ts";
@@ -23,7 +24,7 @@ export const postgresDialect: SqlDialect = { name: "postgres", text: 'TEXT COLLA
 const firstVersion = 100;
 
 /** Each leads to the version after the one before it. One that has landed never changes: new ones come at the end. */
-export const steps: readonly Step[] = [firstTables, oldestVersion, erasures, peopleAnswer];
+export const steps: readonly Step[] = [firstTables, oldestVersion, erasures, peopleAnswer, previousSecrets];
 
 /** The version of an up-to-date database. An empty one has version 0. */
 export const schemaVersion: number = lastOf(steps);

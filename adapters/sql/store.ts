@@ -76,7 +76,7 @@ const readNewest = "SELECT seq FROM messages WHERE id > $1 ORDER BY id DESC LIMI
 
 function keyMethods(
   driver: SqlDriver,
-): Pick<Store, "createKey" | "listKeys" | "updateKey" | "findKey" | "findKeys"> {
+): Pick<Store, "createKey" | "listKeys" | "updateKey" | "rotateKey" | "getKey" | "findKey" | "findKeys"> {
   return {
     createKey: (key, maxLive) => createKey(driver, key, maxLive),
 
@@ -99,8 +99,25 @@ function keyMethods(
       return row && keyFromRow(row);
     },
 
+    async rotateKey(owner, id, { prefix, hash, previousUntil }, at) {
+      const row = await changeOne(driver, {
+        sql: `UPDATE api_keys SET previous_hash = hash, previous_until = $5, hash = $3, prefix = $4
+          WHERE owner = $1 AND id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $6)
+          RETURNING ${keyColumns}`,
+        params: [owner, id, hash, prefix, previousUntil, at],
+      });
+      return row && keyFromRow(row);
+    },
+
+    async getKey(owner, id) {
+      const sql = `SELECT ${keyColumns} FROM api_keys WHERE owner = $1 AND id = $2`;
+      const [row] = await driver.all(sql, [owner, id]);
+      return row && keyFromRow(row);
+    },
+
     async findKey(hash) {
-      const [row] = await driver.all(`SELECT ${keyColumns} FROM api_keys WHERE hash = $1`, [hash]);
+      const sql = `SELECT ${keyColumns} FROM api_keys WHERE hash = $1 OR previous_hash = $1`;
+      const [row] = await driver.all(sql, [hash]);
       return row && keyFromRow(row);
     },
 
@@ -127,7 +144,7 @@ async function createKey(
       expect: 1,
     },
     {
-      sql: `INSERT INTO api_keys (${keyColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      sql: `INSERT INTO api_keys (${keyColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
       params: keyToRow(key),
     },
   ]);

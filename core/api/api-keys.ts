@@ -9,7 +9,13 @@ import { route } from "../http/route.ts";
 import { type ApiKeyRecord, dayMs } from "../store/records.ts";
 import { ApiError, challenge, validationError } from "../wire/errors.ts";
 import { apiKeyResource } from "../wire/resources.ts";
-import { apiKeySchema, createApiKeySchema, createdApiKeySchema, pageQuerySchema } from "../wire/schemas.ts";
+import {
+  apiKeySchema,
+  createApiKeySchema,
+  createdApiKeySchema,
+  pageQuerySchema,
+  rotateApiKeySchema,
+} from "../wire/schemas.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
 
 /** Keys of one owner that are neither revoked nor expired. */
@@ -59,6 +65,8 @@ export const apiKeyRoutes = [
         expiresAt: days ? now + days * dayMs : null,
         lastUsedAt: null,
         revokedAt: null,
+        previousHash: null,
+        previousUntil: null,
       };
       if ((await store.createKey(record, maxLiveKeys)) === "limit_reached") {
         throw new ApiError(
@@ -67,7 +75,7 @@ export const apiKeyRoutes = [
         );
       }
       return {
-        data: { ...apiKeyResource(record), key },
+        data: { ...apiKeyResource(record, now), key },
         headers: { Location: `${api.root}/auth/api-keys/${record.id}` },
       };
     },
@@ -81,8 +89,34 @@ export const apiKeyRoutes = [
     credential: "token",
     query: pageQuerySchema,
     success: { status: 200, description: "A page of keys.", schema: apiKeySchema, list: true },
-    async handle({ caller: { owner }, query }, { store }) {
-      return pageOf(query, await store.listKeys(owner, sliceOf(query)), apiKeyResource);
+    async handle({ caller: { owner }, query }, { store, clock }) {
+      const now = clock.now();
+      return pageOf(query, await store.listKeys(owner, sliceOf(query)), (key) => apiKeyResource(key, now));
+    },
+  }),
+
+  route({
+    operationId: "rotateApiKey",
+    method: "POST",
+    path: "/api/v1/auth/api-keys/{id}/rotate",
+    summary: "Give an API key another secret, which is shown only once; the one before works for a while",
+    credential: "token",
+    audit: { action: "rotate_key", object: "id" },
+    ownerPolicy: { capacity: 30 },
+    body: rotateApiKeySchema,
+    knownMembersOnly: true, // a misspelt overlapSeconds would leave a secret that leaked in use for a day
+    idempotency: "refused",
+    success: { status: 200, description: "The key with its new secret.", schema: createdApiKeySchema },
+    errors: ["api_key_not_found"],
+    async handle({ caller: { owner }, params, body }, { store, keys, clock, newKeys }) {
+      const { key, prefix, hash } = createApiKey(newKeys.random);
+      const now = clock.now();
+      const rotation = { prefix, hash, previousUntil: now + body.overlapSeconds * 1000 };
+      const rotated = await store.rotateKey(owner, params.id, rotation, now);
+      if (!rotated) throw new ApiError("api_key_not_found", "There is no live API key with this id.");
+      keys.forget(rotated.id);
+      store.signals?.notify("revoked", rotated.id);
+      return { data: { ...apiKeyResource(rotated, now), key } };
     },
   }),
 
@@ -98,8 +132,8 @@ export const apiKeyRoutes = [
     async handle({ caller: { owner }, params }, { store, keys, clock }) {
       const key = await store.updateKey(owner, params.id, { revokedAt: clock.now() });
       if (!key) throw new ApiError("api_key_not_found", "There is no API key with this id.");
-      keys.forget(key.hash);
-      store.signals?.notify("revoked", key.hash);
+      keys.forget(key.id);
+      store.signals?.notify("revoked", key.id);
       return {};
     },
   }),

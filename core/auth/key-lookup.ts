@@ -16,7 +16,7 @@ import { apiKeys, clientTokens, type SecretKind } from "./secrets.ts";
 
 /** What a {@link KeyLookup} needs. */
 export interface KeyLookupOptions {
-  readonly store: Pick<Store, "findKey" | "updateKey" | "findClientToken">;
+  readonly store: Pick<Store, "findKey" | "getKey" | "updateKey" | "findClientToken">;
   readonly clock: Clock;
   readonly log: Log;
   readonly sha256: Sha256;
@@ -32,19 +32,28 @@ export interface Authenticated {
 const touchIntervalMs = 60_000;
 /** How many keys' notes are remembered. */
 const maxTouches = 10_000;
+/** The shortest time between two lines in the log that a key's previous secret was used. */
+const warnIntervalMs = 3_600_000;
 
 /** Authenticates requests by API key or client token. A look-up is cached for 5 seconds. */
 export class KeyLookup {
   readonly #options: KeyLookupOptions;
   readonly #keys: CachedLookup<ApiKeyRecord>;
   readonly #tokens: CachedLookup<ClientTokenRecord>;
+  /** The keys of client tokens, by {@link ofOwner}: a token outlives its key's secrets. */
+  readonly #keysById: CachedLookup<ApiKeyRecord>;
   readonly #touches = new LRUCache<string, number>({ maxSize: maxTouches, sizeCalculation: () => 1 });
+  readonly #warnings = new LRUCache<string, number>({ maxSize: maxTouches, sizeCalculation: () => 1 });
 
   constructor(options: KeyLookupOptions) {
     const { store, clock } = options;
     this.#options = options;
     this.#keys = new CachedLookup((hash) => store.findKey(hash), clock);
     this.#tokens = new CachedLookup((hash) => store.findClientToken(hash), clock);
+    this.#keysById = new CachedLookup((name) => {
+      const { owner, id } = JSON.parse(name) as Pick<ApiKeyRecord, "owner" | "id">;
+      return store.getKey(owner, id);
+    }, clock);
   }
 
   /**
@@ -61,16 +70,18 @@ export class KeyLookup {
       if (!clientToken) throw invalidApiKey({ reason: "unknown" });
       const { expiresAt, owner, keyId } = clientToken;
       if (expiresAt <= now) throw invalidApiKey({ reason: "expired", owner, keyId });
-      return { key: requireLive(await this.#keys.find(clientToken.keyHash, maxAgeMs), now), clientToken };
+      const key = await this.#keysById.find(ofOwner(owner, keyId), maxAgeMs);
+      return { key: requireLive(key, now), clientToken };
     }
     const key = requireLive(await this.#find(this.#keys, apiKeys, secret, maxAgeMs), now);
+    if (key.previousUntil !== null) this.#checkRotated(key, this.#options.sha256(secret), now);
     this.#touch(key, now);
     return { key, clientToken: undefined };
   }
 
-  /** Makes the next use of a key ask the store. To be called once the store has recorded its revocation. */
-  forget(hash: string): void {
-    this.#keys.forget(hash);
+  /** Makes the next use of a key ask the store. To be called once the store has recorded its revocation or rotation. */
+  forget(id: string): void {
+    for (const lookup of [this.#keys, this.#keysById]) lookup.forgetWhere((key) => key.id === id);
   }
 
   /** Makes the next use of an end user's client tokens ask the store. To be called once they have changed there. */
@@ -93,6 +104,19 @@ export class KeyLookup {
     return lookup.find(hash, maxAgeMs);
   }
 
+  /** Refuses a key's previous secret once its time is over, and until then says in the log that it is still in use. */
+  #checkRotated(key: ApiKeyRecord, hash: string, now: number): void {
+    const { id: keyId, owner, previousUntil } = key;
+    if (hash === key.hash) return;
+    if (hash !== key.previousHash || previousUntil === null || previousUntil <= now)
+      throw invalidApiKey({ reason: "expired", owner, keyId });
+    const name = ofOwner(owner, keyId);
+    if (isWithin(warnIntervalMs, this.#warnings.get(name) ?? -Infinity, now)) return;
+    this.#warnings.set(name, now);
+    const until = new Date(previousUntil).toISOString();
+    this.#options.log("warn", "a key's previous secret is still used", { owner, keyId, until });
+  }
+
   /** Notes in the store that a key was used, at most once a minute. */
   #touch(record: ApiKeyRecord, now: number): void {
     // The record has what other processes noted; our own time also covers a store that failed to note it.
@@ -104,6 +128,11 @@ export class KeyLookup {
       log("warn", "noting the use of an API key failed", { keyId: record.id, error });
     });
   }
+}
+
+/** Names a key, whose id is unique among its owner's. */
+function ofOwner(owner: string, id: string): string {
+  return JSON.stringify({ owner, id });
 }
 
 function requireLive(record: ApiKeyRecord | undefined, now: number): ApiKeyRecord {
@@ -122,7 +151,7 @@ export function invalidApiKey(refusal: CredentialRefusal): ApiError {
   );
 }
 
-/** How long a look-up is cached: within this time, other processes notice a revocation. */
+/** How long a look-up is cached: within this time, other processes notice a revocation or a rotation. */
 const cachedMs = 5_000;
 /** How many records are remembered between requests. */
 const maxRecords = 10_000;
@@ -160,13 +189,10 @@ class CachedLookup<Found extends object> {
     return this.cached(hash, maxAgeMs) ?? this.#flights.get(hash) ?? this.#lookUp(hash);
   }
 
-  /** Makes the next use of a record ask the store. To be called once the store has recorded a change. */
-  forget(hash: string): void {
-    this.#lookups.delete(hash);
-    this.#flights.delete(hash);
-  }
-
-  /** Like {@link CachedLookup.forget}, for all such records, and all that are being looked up. */
+  /**
+   * Makes the next use of such records, and of all that are being looked up, ask the store. To be called once the store has
+   * recorded a change.
+   */
   forgetWhere(isMeant: (record: Found) => boolean): void {
     for (const [hash, { record }] of [...this.#lookups.entries()]) {
       if (isMeant(record)) this.#lookups.delete(hash);

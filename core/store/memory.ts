@@ -63,7 +63,7 @@ export function createMemoryStore(): Store & AsyncDisposable {
 
 function keyMethods(
   records: MemoryRecords,
-): Pick<Store, "createKey" | "listKeys" | "updateKey" | "findKey" | "findKeys"> {
+): Pick<Store, "createKey" | "listKeys" | "updateKey" | "rotateKey" | "getKey" | "findKey" | "findKeys"> {
   const { owners, keysByHash } = records;
   return {
     async createKey(key, maxLive) {
@@ -92,12 +92,26 @@ function keyMethods(
       return entry.record;
     },
 
+    async rotateKey(owner, id, { prefix, hash, previousUntil }, at) {
+      const entry = owners.get(owner)?.keys.get(id);
+      if (!entry || !isLiveKey(entry.record, at)) return undefined;
+      const { hash: previousHash, previousHash: ended } = entry.record;
+      if (ended !== null) keysByHash.delete(ended);
+      entry.record = { ...entry.record, prefix, hash, previousHash, previousUntil };
+      keysByHash.set(hash, entry);
+      return entry.record;
+    },
+
+    async getKey(owner, id) {
+      return owners.get(owner)?.keys.get(id)?.record;
+    },
+
     async findKey(hash) {
       return keysByHash.get(hash)?.record;
     },
 
     async findKeys(by) {
-      const all = [...keysByHash.values()].map(({ record }) => record);
+      const all = [...new Set(keysByHash.values())].map(({ record }) => record);
       return all.filter((key) => ("id" in by ? key.id === by.id : key.prefix === by.prefix));
     },
   };

@@ -34,6 +34,16 @@ export interface ApiKeyRecord {
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
   readonly revokedAt: number | null;
+  /** The hash of the secret before the last rotation. Null: the key was never rotated. */
+  readonly previousHash: string | null;
+  /** Until when that secret works as well. Null if there is none. */
+  readonly previousUntil: number | null;
+}
+
+/** What a rotation changes in a key: its secret, and nothing else. */
+export interface KeyRotation extends Pick<ApiKeyRecord, "prefix" | "hash"> {
+  /** Until when the secret before this one works as well. */
+  readonly previousUntil: number;
 }
 
 /** A client token as it is stored: for one end user's device, made with a key. Never the secret itself, only its hash. */
@@ -43,6 +53,7 @@ export interface ClientTokenRecord {
   readonly owner: string;
   /** The key that it was made with, and ends with. */
   readonly keyId: string;
+  /** The key's hash when the token was made. Processes before version 104 of the tables find the key by it. */
   readonly keyHash: string;
   readonly endUser: string;
   /** The twins that it may use. Null: all that the owner may use. */

@@ -17,6 +17,7 @@ import type {
   EndReply,
   Feedback,
   IdempotencyClaim,
+  KeyRotation,
   MadeClaim,
   MessageRecord,
   PersonMemory,
@@ -278,7 +279,14 @@ export interface Store {
   listKeys(owner: string, slice: Slice): Promise<Listing<ApiKeyRecord>>;
   /** Revokes a key, or notes its use, and returns the key as it is then, or undefined if there is none. */
   updateKey(owner: string, id: string, change: KeyChange): Promise<ApiKeyRecord | undefined>;
-  /** The key with this hash, of any owner, revoked or not. */
+  /**
+   * Gives a key that is live at `at` another secret, and returns it as it is then, or undefined if there is none. The secret
+   * that it had is the previous one, in place of the one before.
+   */
+  rotateKey(owner: string, id: string, rotation: KeyRotation, at: number): Promise<ApiKeyRecord | undefined>;
+  /** The owner's key, revoked or not. */
+  getKey(owner: string, id: string): Promise<ApiKeyRecord | undefined>;
+  /** The key with this hash, or whose previous secret has it, of any owner, revoked or not. */
   findKey(hash: string): Promise<ApiKeyRecord | undefined>;
   /** The keys with this id, or with this prefix, of any owner, revoked or not: for operators. */
   findKeys(by: Pick<ApiKeyRecord, "id"> | Pick<ApiKeyRecord, "prefix">): Promise<readonly ApiKeyRecord[]>;
@@ -430,7 +438,7 @@ export interface Store {
 /**
  * What a signal is about. `follow`: a reply has a follower on a process that does not produce it. `text`: more of a
  * followed reply is stored, or its end. `stop`: a reply is to be cancelled, or was deleted. `conversation`: a message was
- * sent into one, or it was changed or deleted. `revoked`: a key. `erased`: an end user.
+ * sent into one, or it was changed or deleted. `revoked`: a key, or its secret by a rotation. `erased`: an end user.
  */
 export type SignalTopic = "follow" | "text" | "stop" | "conversation" | "revoked" | "erased";
 
@@ -439,7 +447,7 @@ export type SignalTopic = "follow" | "text" | "stop" | "conversation" | "revoked
  * process that waits for one also polls the store.
  */
 export interface StoreSignals {
-  /** Sends a signal about a reply's or conversation's id, or a key's or end user's hash. Does not wait, never throws. */
+  /** Sends a signal about a reply's or conversation's id, a key's id, or an end user's hash. Does not wait, never throws. */
   notify(topic: SignalTopic, subject: string): void;
   /** Calls back with the subject of each signal on a topic. Returns a function that stops this. */
   listen(topic: SignalTopic, heard: (subject: string) => void): () => void;

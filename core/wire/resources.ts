@@ -128,7 +128,9 @@ export function memoryResource({ endUser, twinId, content, updatedAt }: PersonMe
   return { endUser, twinId, content, updatedAt: time(updatedAt) };
 }
 
-export function apiKeyResource(key: ApiKeyRecord): ApiKeyResource {
+/** An API key. `now`: milliseconds; a previous secret whose time is over is none. */
+export function apiKeyResource(key: ApiKeyRecord, now: number): ApiKeyResource {
+  const { previousUntil } = key;
   return {
     id: key.id,
     name: key.name,
@@ -139,6 +141,7 @@ export function apiKeyResource(key: ApiKeyRecord): ApiKeyResource {
     expiresAt: timeOrNull(key.expiresAt),
     lastUsedAt: timeOrNull(key.lastUsedAt),
     revokedAt: timeOrNull(key.revokedAt),
+    previousUntil: timeOrNull(previousUntil !== null && previousUntil > now ? previousUntil : null),
   };
 }
 

@@ -267,6 +267,10 @@ export const apiKeySchema = record({
   expiresAt: { ...timeOrNull, description: "Null: never." },
   lastUsedAt: { ...timeOrNull, description: "Null: never." },
   revokedAt: { ...timeOrNull, description: "Null: it was not." },
+  previousUntil: {
+    ...timeOrNull,
+    description: "Until when the secret before the last rotation works as well. Null: there is none.",
+  },
 });
 
 export const createdApiKeySchema = record({
@@ -457,6 +461,19 @@ export const createApiKeySchema = {
     },
   },
   required: ["name"],
+} as const satisfies InputSchema;
+
+export const rotateApiKeySchema = {
+  type: "object",
+  properties: {
+    overlapSeconds: {
+      type: "integer",
+      minimum: 0,
+      maximum: 604_800,
+      default: 86_400,
+      description: "For how long the secret before works as well. 0: it ends at once.",
+    },
+  },
 } as const satisfies InputSchema;
 
 export const createClientTokenSchema = {
@@ -671,6 +688,7 @@ export const inputSchemas = {
   updateConversation: updateConversationSchema,
   sendMessage: sendMessageSchema,
   createApiKey: createApiKeySchema,
+  rotateApiKey: rotateApiKeySchema,
   createClientToken: createClientTokenSchema,
   clientTokensQuery: clientTokensQuerySchema,
   endUserParams: endUserParamsSchema,

@@ -1,10 +1,10 @@
 /**
- * Lists and revokes an owner's API keys.
+ * Lists, rotates and revokes an owner's API keys.
  *
  * @module
  */
 
-import type { TwinClient } from "../../client/mod.ts";
+import { NotFoundError, type TwinClient } from "../../client/mod.ts";
 import { prefixLength } from "../../core/auth/secrets.ts";
 import type { Log } from "../../core/base/log.ts";
 import { visibleLine } from "../../core/base/visible.ts";
@@ -26,6 +26,19 @@ export async function listKeys({ keys }: TwinClient): Promise<string[]> {
     );
   }
   return lines;
+}
+
+/** Gives a key another secret. Returns it, and until when the one before works as well. */
+export async function rotateKey(
+  { keys }: TwinClient,
+  { sub, id, overlapSeconds }: OwnerRequest & { readonly id: string; readonly overlapSeconds: number },
+): Promise<{ readonly key: string; readonly previousUntil: string | null }> {
+  try {
+    return await keys.rotate(id, { overlapSeconds });
+  } catch (error) {
+    if (error instanceof NotFoundError) throw noSuchKey({ sub, id });
+    throw error;
+  }
 }
 
 /** Whose keys. Undefined: those of whoever has the keys that are meant. */

@@ -80,6 +80,18 @@ export const commands = {
       url: readServer(flags),
     }),
   }),
+  rotate: command({
+    takes: "--id <id> [--overlap <seconds>] [--sub <owner> --url http://…]",
+    about:
+      "give an API key another secret and print it; the one before works for a day, or --overlap seconds (0 to 604800)",
+    flags: ["sub", "id", "overlap", "url"],
+    read: (flags) => ({
+      sub: readOwner(flags),
+      id: flags.get("id") ?? missing("rotate needs --id, the id of the key"),
+      overlapSeconds: readOverlap(flags),
+      url: readServerOfKeys(flags),
+    }),
+  }),
   chat: command({
     takes: "<twin> [--sub alice] [--url http://…]",
     about:
@@ -167,6 +179,21 @@ function readLimit(flags: Flags, { maxPerHour }: Settings): number | null {
   const count = parse(text);
   if (count !== undefined && accepts(count)) return count;
   throw new ConfigError(`--requests-per-hour must be ${expected}, not ${quote(text)}.`);
+}
+
+function readOverlap(flags: Flags): number {
+  const text = flags.get("overlap") ?? "86400";
+  const { parse, accepts, expected } = number([0, 604_800]);
+  const seconds = parse(text);
+  if (seconds !== undefined && accepts(seconds)) return seconds;
+  throw new ConfigError(`--overlap must be ${expected}, not ${quote(text)}.`);
+}
+
+/** A running server, at which a key's owner must be known. */
+function readServerOfKeys(flags: Flags): string | undefined {
+  if (!flags.has("sub") && flags.has("url"))
+    missing("rotate needs --sub, too, at a running server: the owner of the key");
+  return readServer(flags);
 }
 
 /** Which keys to revoke: of an owner, or by what names a key by itself. */

@@ -27,6 +27,7 @@ const table = [
   ["get", "/api/v1/questions/unanswered", "key", 200],
   ["post", "/api/v1/auth/api-keys", "token", 201],
   ["get", "/api/v1/auth/api-keys", "token", 200],
+  ["post", "/api/v1/auth/api-keys/{id}/rotate", "token", 200],
   ["delete", "/api/v1/auth/api-keys/{id}", "token", 204],
   ["post", "/api/v1/client-tokens", "key", 201],
   ["delete", "/api/v1/client-tokens", "key", 204],

@@ -41,6 +41,7 @@ for (const transport of transports) {
         expiresAt: null,
         lastUsedAt: null,
         revokedAt: null,
+        previousUntil: null,
       });
       const list = await fixture.call("GET", keys, token);
       const text = await list.text();
@@ -175,6 +176,107 @@ for (const transport of transports) {
       await fixture.call("GET", "/twins", key);
       const [used] = await listKeys(fixture);
       assert.equal(used?.lastUsedAt, "2026-01-02T03:04:06.678Z");
+    });
+
+    test("a rotated key has another secret, and the one before works until its time is over", async () => {
+      await using fixture = await openFixture(transport);
+      const token = await fixture.token();
+      const before = await fixture.key("full_access");
+      const [made] = await listKeys(fixture);
+      const response = await fixture.call("POST", `${keys}/${made?.id}/rotate`, token, {
+        overlapSeconds: 10,
+      });
+      assert.equal(response.status, 200);
+      const { key, ...rotated } = await dataOf<CreatedApiKeyResource>(response);
+      const shown = { prefix: key.slice(0, 12), previousUntil: "2026-01-02T03:04:15.678Z" };
+      assert.deepEqual(rotated, { ...made, ...shown });
+      for (const secret of [key, before])
+        assert.equal((await fixture.call("GET", "/twins", secret)).status, 200);
+      fixture.clock.step(9_999);
+      assert.equal((await fixture.call("GET", "/twins", before)).status, 200);
+      fixture.clock.step(1);
+      await assertErrorAnswer(await fixture.call("GET", "/twins", before), 401, "invalid_api_key");
+      assert.equal((await fixture.call("GET", "/twins", key)).status, 200);
+      const [listed] = await listKeys(fixture);
+      assert.equal(listed?.previousUntil, null);
+    });
+
+    test("rotating again ends the secret before the last at once, and an overlap of 0 the last", async () => {
+      await using fixture = await openFixture(transport);
+      const first = await fixture.key();
+      const [made] = await listKeys(fixture);
+      const rotate = async (body: object) =>
+        dataOf<CreatedApiKeyResource>(
+          await fixture.call("POST", `${keys}/${made?.id}/rotate`, await fixture.token(), body),
+        );
+      const statusOf = async (secret: string) => (await fixture.call("GET", "/twins", secret)).status;
+      const { key: second, previousUntil } = await rotate({});
+      assert.equal(previousUntil, "2026-01-03T03:04:05.678Z", "a day, by default");
+      assert.deepEqual([await statusOf(first), await statusOf(second)], [200, 200]);
+      const { key: third } = await rotate({});
+      assert.deepEqual(
+        [await statusOf(first), await statusOf(second), await statusOf(third)],
+        [401, 200, 200],
+      );
+      const { key: fourth, previousUntil: none } = await rotate({ overlapSeconds: 0 });
+      assert.equal(none, null);
+      assert.deepEqual(
+        [await statusOf(second), await statusOf(third), await statusOf(fourth)],
+        [401, 401, 200],
+      );
+    });
+
+    test("a rotated key's bucket and client tokens go on, also after two rotations without an overlap", async () => {
+      await using fixture = await openFixture(transport);
+      const before = await fixture.key("full_access");
+      const made = await fixture.call("POST", "/client-tokens", before, { endUser: "ann" });
+      const { token: browser } = await dataOf<{ token: string }>(made);
+      const left = async (secret: string) =>
+        (await dataOf<{ remaining: number }>(await fixture.call("GET", "/usage", secret))).remaining;
+      const remaining = await left(before);
+      const [{ id } = { id: "" }] = await listKeys(fixture);
+      let after = "";
+      for (let time = 0; time < 2; time++) {
+        const path = `${keys}/${id}/rotate`;
+        const rotated = await fixture.call("POST", path, await fixture.token(), { overlapSeconds: 0 });
+        after = (await dataOf<CreatedApiKeyResource>(rotated)).key;
+      }
+      assert.equal(await left(after), remaining);
+      assert.equal((await fixture.call("GET", "/twins", browser)).status, 200);
+      await fixture.call("DELETE", `${keys}/${id}`, await fixture.token());
+      for (const ended of [after, browser])
+        await assertErrorAnswer(await fixture.call("GET", "/twins", ended), 401, "invalid_api_key");
+    });
+
+    test("what cannot be rotated is refused, and nothing changes", async () => {
+      await using fixture = await openFixture(transport);
+      const token = await fixture.token();
+      const secret = await fixture.key();
+      const [before] = await listKeys(fixture);
+      const path = `${keys}/${before?.id}/rotate`;
+      for (const overlapSeconds of [-1, 604_801, 1.5, "60", null])
+        await assertRefusedField(
+          await fixture.call("POST", path, token, { overlapSeconds }),
+          "overlapSeconds",
+        );
+      await assertRefusedField(
+        await fixture.call("POST", path, token, { overlapseconds: 0 }),
+        "overlapseconds",
+      );
+      const headers = { "Idempotency-Key": "once" };
+      const once = await fixture.call("POST", path, token, {}, headers);
+      await assertErrorAnswer(once, 400, "idempotency_not_supported");
+      const bobs = await fixture.call("POST", path, await fixture.token("bob"), {});
+      await assertErrorAnswer(bobs, 404, "api_key_not_found");
+      assert.deepEqual((await listKeys(fixture))[0]?.prefix, before?.prefix);
+      assert.equal((await fixture.call("GET", "/twins", secret)).status, 200);
+      await fixture.call("DELETE", `${keys}/${before?.id}`, token);
+      await assertErrorAnswer(await fixture.call("POST", path, token, {}), 404, "api_key_not_found");
+      const short = await fixture.call("POST", keys, token, { name: "short", expiresInDays: 1 });
+      const { id } = await dataOf<CreatedApiKeyResource>(short);
+      await fixture.clock.advance(24 * 3600 * 1000);
+      const late = await fixture.call("POST", `${keys}/${id}/rotate`, await fixture.token(), {});
+      await assertErrorAnswer(late, 404, "api_key_not_found");
     });
 
     test("an owner has at most 50 live keys", async () => {

@@ -28,11 +28,13 @@ function openLookup() {
     store: {
       async findKey(wanted) {
         state.lookUps++;
-        const found = wanted === state.record.hash ? state.record : undefined; // as it is now, however late the answer
+        const isIts = wanted === state.record.hash || wanted === state.record.previousHash;
+        const found = isIts ? state.record : undefined; // as it is now, however late the answer
         await state.answering;
         if (state.failure) throw state.failure;
         return found;
       },
+      getKey: async () => undefined,
       findClientToken: async () => undefined,
       async updateKey(owner, id, change) {
         assert.equal(`${owner}/${id}`, "alice/key_1");
@@ -61,6 +63,32 @@ describe("the look-up of keys", () => {
     await assert.rejects(use(key), refused);
     state.record = { ...state.record, hash };
     assert.equal((await use(key)).key, state.record);
+  });
+
+  test("the use of a previous secret is logged once an hour, and that of the new one never", async () => {
+    const { use, state, clock, hash } = openLookup();
+    const next = createApiKey(systemRandom);
+    const previousUntil = clock.now() + 2 * 3_600_000;
+    state.record = { ...state.record, hash: next.hash, previousHash: hash, previousUntil };
+    await use(next.key);
+    assert.deepEqual(state.logged, []);
+    const warning = "warn a key's previous secret is still used";
+    for (const [milliseconds, lines] of [
+      [0, 1],
+      [3_599_999, 1],
+      [1, 2],
+    ] as const) {
+      await clock.advance(milliseconds);
+      await use();
+      await use();
+      assert.deepEqual(
+        state.logged,
+        Array.from({ length: lines }, () => warning),
+      );
+    }
+    await clock.advance(3_600_000);
+    await assert.rejects(use(), refused);
+    assert.equal((await use(next.key)).key, state.record);
   });
 
   test("a look-up is cached for five seconds and no longer", async () => {
@@ -103,13 +131,13 @@ describe("the look-up of keys", () => {
   });
 
   test("a look-up in flight during a revocation is neither cached nor shared with later requests", async () => {
-    const { use, state, lookup, hash } = openLookup();
+    const { use, state, lookup } = openLookup();
     const answer = createGate();
     state.answering = answer.opened;
     const before = use();
     await settle();
     state.record = { ...state.record, revokedAt: 1 };
-    lookup.forget(hash);
+    lookup.forget(state.record.id);
     state.answering = undefined;
     await assert.rejects(use(), refused);
     answer.open();

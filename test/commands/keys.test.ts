@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TwinClient } from "../../client/mod.ts";
-import { listKeys, revokeKeys } from "../../server/commands/keys.ts";
+import { listKeys, revokeKeys, rotateKey } from "../../server/commands/keys.ts";
 import { inProcess, openFixture } from "../support/harness.ts";
 
 test("an owner's keys are listed, and revoked by their id, by what they begin with, or all", async () => {
@@ -36,4 +36,22 @@ test("an owner's keys are listed, and revoked by their id, by what they begin wi
   for (const secret of secrets) {
     assert.equal((await fixture.call("GET", "/twins", secret)).status, 401);
   }
+});
+
+test("a key is rotated by its id, and one that is not there is named", async () => {
+  await using fixture = await openFixture(inProcess);
+  const before = await fixture.key();
+  const client = new TwinClient({
+    baseUrl: "http://twins.test",
+    apiKey: await fixture.token(),
+    fetch: (input, init) => fixture.service.fetch(new Request(input, init)),
+  });
+  const [id = ""] = (await listKeys(client))[0]?.split("  ") ?? [];
+  const { key, previousUntil } = await rotateKey(client, { id, overlapSeconds: 60 });
+  assert.equal(previousUntil, "2026-01-02T03:05:05.678Z");
+  for (const secret of [before, key]) assert.equal((await fixture.call("GET", "/twins", secret)).status, 200);
+  await assert.rejects(
+    rotateKey(client, { id: "key_none", overlapSeconds: 60 }),
+    /There is no such key.*key_none/,
+  );
 });

@@ -44,6 +44,9 @@ export async function callEverything(given: Store): Promise<void> {
   const laptop = key(owner);
   await store.createKey(laptop, 50);
   await store.listKeys(owner, slice);
+  const rotation = { hash: key(owner).hash, prefix: laptop.prefix, previousUntil: start };
+  await store.rotateKey(owner, laptop.id, rotation, start);
+  await store.getKey(owner, laptop.id);
   await store.updateKey(owner, laptop.id, { revokedAt: start });
   await store.findKey(laptop.hash);
   await store.findKeys({ id: laptop.id });

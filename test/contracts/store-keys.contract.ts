@@ -99,6 +99,70 @@ export function keysContract(open: () => Store): void {
       assert.equal((await store.findKey(record.hash))?.lastUsedAt, start + 20);
     });
 
+    test("a rotated key has another secret, is found by the one before, too, and is otherwise as it was", async () => {
+      const record = key(newOwner(), { expiresAt: start + 100 });
+      await store.createKey(record, 50);
+      const [second, third] = [key(""), key("")].map(({ hash }) => hash);
+      assert.ok(second && third);
+      const rotate = (hash: string, at: number) =>
+        store.rotateKey(
+          record.owner,
+          record.id,
+          { hash, prefix: hash.slice(0, 12), previousUntil: at + 9 },
+          at,
+        );
+      const rotated = {
+        ...record,
+        ...{ hash: second, prefix: second.slice(0, 12) },
+        ...{ previousHash: record.hash, previousUntil: start + 10 },
+      };
+      assert.deepEqual(await rotate(second, start + 1), rotated);
+      assert.deepEqual(await store.getKey(record.owner, record.id), rotated);
+      assert.deepEqual(await store.findKeys({ id: record.id }), [rotated]);
+      for (const hash of [record.hash, second]) assert.deepEqual(await store.findKey(hash), rotated);
+      await rotate(third, start + 2);
+      assert.equal(await store.findKey(record.hash), undefined, "the one before the last");
+      assert.equal((await store.findKey(second))?.hash, third);
+      assert.deepEqual((await store.listKeys(record.owner, { offset: 0, limit: 5 })).total, 1);
+    });
+
+    test("of two rotations at once, the secrets of both remain", async () => {
+      const record = key(newOwner());
+      await store.createKey(record, 50);
+      const hashes = [key("").hash, key("").hash];
+      const rotated = await Promise.all(
+        hashes.map((hash) =>
+          store.rotateKey(
+            record.owner,
+            record.id,
+            { hash, prefix: "twin_", previousUntil: start + 9 },
+            start,
+          ),
+        ),
+      );
+      assert.ok(rotated.every(Boolean));
+      for (const hash of hashes) assert.equal((await store.findKey(hash))?.id, record.id);
+      assert.equal(await store.findKey(record.hash), undefined);
+    });
+
+    test("a revoked, expired, unknown or another owner's key is not rotated", async () => {
+      const owner = newOwner();
+      const [revoked, expired, live] = [key(owner), key(owner, { expiresAt: start + 10 }), key(owner)];
+      for (const record of [revoked, expired, live]) await store.createKey(record, 50);
+      await store.updateKey(owner, revoked.id, { revokedAt: start + 1 });
+      for (const [of, id] of [
+        [owner, revoked.id],
+        [owner, expired.id],
+        [owner, "key_none"],
+        [newOwner(), live.id],
+      ] as const) {
+        const rotation = { hash: key("").hash, prefix: "twin_", previousUntil: start + 20 };
+        assert.equal(await store.rotateKey(of, id, rotation, start + 10), undefined);
+      }
+      assert.equal(await store.getKey(newOwner(), live.id), undefined);
+      assert.deepEqual(await store.getKey(owner, live.id), live);
+    });
+
     test("a key beyond the limit of live keys is not stored", async () => {
       const owner = newOwner();
       for (let n = 0; n < 50; n++) assert.equal(await store.createKey(key(owner), 50), "created");

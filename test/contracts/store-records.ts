@@ -47,6 +47,8 @@ export function key(owner: string, fields: Partial<ApiKeyRecord> = {}): ApiKeyRe
     requestsPerHour: null,
     lastUsedAt: null,
     revokedAt: null,
+    previousHash: null,
+    previousUntil: null,
     ...fields,
   };
 }

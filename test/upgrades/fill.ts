@@ -78,6 +78,11 @@ export async function fill(url: string): Promise<KeptContents> {
       await change("DELETE", `/auth/api-keys/${made.id}`, undefined, { credential: "token" });
   }
 
+  const rotated = await change("POST", "/auth/api-keys", { name: "rotated" }, { credential: "token" });
+  secrets.previous = rotated.key ?? "";
+  const rotate = `/auth/api-keys/${rotated.id}/rotate`;
+  secrets.rotated = (await change("POST", rotate, {}, { credential: "token" })).key ?? "";
+
   // Conversations: with a title, deleted, of an end user, named by an app, and one with branches.
   const plain = await change("POST", "/conversations", { twinId: "echo", title: "Grüße 🦜" });
   await ask(plain.id, "Hello, 世界");
@@ -163,14 +168,14 @@ export async function fill(url: string): Promise<KeptContents> {
   const answers: KeptAnswer[] = [];
   for (const request of [
     { method: "GET", path: `${api}/auth/api-keys`, credential: "token" },
-    ...["main", "reader", "small", "browser"].map((credential) => usage(credential)),
+    ...["main", "reader", "small", "browser", "rotated", "previous"].map((credential) => usage(credential)),
     { method: "GET", path: `${api}/conversations`, credential: "browser" },
     ...reads,
     ...again,
   ])
     answers.push(await send(request));
   // Requests since then took from the buckets.
-  const buckets = await Promise.all(answers.slice(1, 5).map(send));
+  const buckets = await Promise.all(answers.slice(1, 7).map(send));
   return {
     madeAt: Date.now(),
     secrets: Object.fromEntries(Object.entries(secrets).filter(([name]) => name !== "token")),

@@ -21,6 +21,7 @@ import {
   paginationSchema,
   ratedReplySchema,
   rateMessageSchema,
+  rotateApiKeySchema,
   type Schema,
   sendMessageSchema,
   twinSchema,
@@ -122,6 +123,7 @@ const apiKey = {
   expiresAt: null,
   lastUsedAt: null,
   revokedAt: null,
+  previousUntil: null,
 };
 
 const examples = new Map<Schema, unknown>([
@@ -155,6 +157,7 @@ const examples = new Map<Schema, unknown>([
   [ratedReplySchema, ratedReply],
   [unansweredQuestionSchema, unanswered],
   [createApiKeySchema, { name: apiKey.name, scope: apiKey.scope }],
+  [rotateApiKeySchema, { overlapSeconds: 3_600 }],
   [writeMemorySchema, { content: memory.content }],
   [createClientTokenSchema, { endUser, twinIds: [twin.id] }],
 ]);

@@ -27,6 +27,7 @@ import {
   ratedReplySchema,
   rateMessageSchema,
   record,
+  rotateApiKeySchema,
   type Schema,
   sendMessageSchema,
   textPattern,
@@ -61,6 +62,7 @@ const components: Readonly<Record<string, Schema>> = {
   RateMessage: rateMessageSchema,
   WriteMemory: writeMemorySchema,
   CreateApiKey: createApiKeySchema,
+  RotateApiKey: rotateApiKeySchema,
   CreateClientToken: createClientTokenSchema,
 };
 

@@ -719,9 +719,65 @@ validate13.errors = vErrors;
 return errors === 0;
 }
 
-const schema15 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Your own id of the person who will use the token."},"twinIds":{"type":["array","null"],"items":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255},"minItems":1,"description":"The twins that the token may use, at most 50. Null: all that you may use."},"scope":{"type":"string","enum":["read_only","full_access"],"default":"full_access","description":"What the token may do."},"expiresInSeconds":{"type":"integer","minimum":60,"maximum":3600,"default":600,"description":"How long the token is valid."},"requestsPerHour":{"type":"integer","minimum":1,"maximum":1000000,"description":"At most what your key has. Default: 100, or what your key has, if that is less."}},"required":["endUser"]};
+const schema15 = {"type":"object","properties":{"overlapSeconds":{"type":"integer","minimum":0,"maximum":604800,"default":86400,"description":"For how long the secret before works as well. 0: it ends at once."}}};
 
 function validate14(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.overlapSeconds !== undefined && func0.call(data, "overlapSeconds")){
+let data0 = data.overlapSeconds;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+const err0 = {instancePath:instancePath+"/overlapSeconds",schemaPath:"#/properties/overlapSeconds/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 604800 || isNaN(data0)){
+const err1 = {instancePath:instancePath+"/overlapSeconds",schemaPath:"#/properties/overlapSeconds/maximum",keyword:"maximum",params:{comparison: "<=", limit: 604800}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data0 < 0 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/overlapSeconds",schemaPath:"#/properties/overlapSeconds/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate14.errors = vErrors;
+return errors === 0;
+}
+
+const schema16 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Your own id of the person who will use the token."},"twinIds":{"type":["array","null"],"items":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255},"minItems":1,"description":"The twins that the token may use, at most 50. Null: all that you may use."},"scope":{"type":"string","enum":["read_only","full_access"],"default":"full_access","description":"What the token may do."},"expiresInSeconds":{"type":"integer","minimum":60,"maximum":3600,"default":600,"description":"How long the token is valid."},"requestsPerHour":{"type":"integer","minimum":1,"maximum":1000000,"description":"At most what your key has. Default: 100, or what your key has, if that is less."}},"required":["endUser"]};
+
+function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -783,7 +839,7 @@ errors++;
 if(data.twinIds !== undefined && func0.call(data, "twinIds")){
 let data1 = data.twinIds;
 if((!(Array.isArray(data1))) && (data1 !== null)){
-const err5 = {instancePath:instancePath+"/twinIds",schemaPath:"#/properties/twinIds/type",keyword:"type",params:{type: schema15.properties.twinIds.type}};
+const err5 = {instancePath:instancePath+"/twinIds",schemaPath:"#/properties/twinIds/type",keyword:"type",params:{type: schema16.properties.twinIds.type}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -864,7 +920,7 @@ vErrors.push(err11);
 errors++;
 }
 if(!((data3 === "read_only") || (data3 === "full_access"))){
-const err12 = {instancePath:instancePath+"/scope",schemaPath:"#/properties/scope/enum",keyword:"enum",params:{allowedValues: schema15.properties.scope.enum}};
+const err12 = {instancePath:instancePath+"/scope",schemaPath:"#/properties/scope/enum",keyword:"enum",params:{allowedValues: schema16.properties.scope.enum}};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -955,87 +1011,11 @@ vErrors.push(err19);
 }
 errors++;
 }
-validate14.errors = vErrors;
-return errors === 0;
-}
-
-const schema16 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"The end user whose tokens end."}},"required":["endUser"]};
-
-function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-if((data.endUser === undefined) || (!(func0.call(data, "endUser")))){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "endUser"}};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-if(data.endUser !== undefined && func0.call(data, "endUser")){
-let data0 = data.endUser;
-if(typeof data0 === "string"){
-if(func47(data0) > 128){
-const err1 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/maxLength",keyword:"maxLength",params:{limit: 128}};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if(func47(data0) < 1){
-const err2 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-if(!pattern1.test(data0)){
-const err3 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/pattern",keyword:"pattern",params:{pattern: "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$"}};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-else {
-const err4 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-}
-else {
-const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
 validate15.errors = vErrors;
 return errors === 0;
 }
 
-const schema17 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"The end user, by the app's own id."}},"required":["endUser"]};
+const schema17 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"The end user whose tokens end."}},"required":["endUser"]};
 
 function validate16(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1111,9 +1091,85 @@ validate16.errors = vErrors;
 return errors === 0;
 }
 
-const schema18 = {"type":"object","properties":{"content":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":4000,"description":"Facts about the person, no instructions. They replace those before."}},"required":["content"]};
+const schema18 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"The end user, by the app's own id."}},"required":["endUser"]};
 
 function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if((data.endUser === undefined) || (!(func0.call(data, "endUser")))){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "endUser"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.endUser !== undefined && func0.call(data, "endUser")){
+let data0 = data.endUser;
+if(typeof data0 === "string"){
+if(func47(data0) > 128){
+const err1 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/maxLength",keyword:"maxLength",params:{limit: 128}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(func47(data0) < 1){
+const err2 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(!pattern1.test(data0)){
+const err3 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/pattern",keyword:"pattern",params:{pattern: "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate17.errors = vErrors;
+return errors === 0;
+}
+
+const schema19 = {"type":"object","properties":{"content":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":4000,"description":"Facts about the person, no instructions. They replace those before."}},"required":["content"]};
+
+function validate18(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1183,13 +1239,13 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate17.errors = vErrors;
+validate18.errors = vErrors;
 return errors === 0;
 }
 
-const schema19 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."}}};
+const schema20 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."}}};
 
-function validate18(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1274,13 +1330,13 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate18.errors = vErrors;
+validate19.errors = vErrors;
 return errors === 0;
 }
 
-const schema20 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Only conversations of this end user."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Only conversations in which this one answers."},"waiting":{"type":"string","enum":["true"],"description":"Only conversations in which a question waits for a person, the longest first."}}};
+const schema21 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Only conversations of this end user."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Only conversations in which this one answers."},"waiting":{"type":"string","enum":["true"],"description":"Only conversations in which a question waits for a person, the longest first."}}};
 
-function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1447,7 +1503,7 @@ vErrors.push(err13);
 errors++;
 }
 if(!((data4 === "twin") || (data4 === "person"))){
-const err14 = {instancePath:instancePath+"/answeredBy",schemaPath:"#/properties/answeredBy/enum",keyword:"enum",params:{allowedValues: schema20.properties.answeredBy.enum}};
+const err14 = {instancePath:instancePath+"/answeredBy",schemaPath:"#/properties/answeredBy/enum",keyword:"enum",params:{allowedValues: schema21.properties.answeredBy.enum}};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1470,7 +1526,7 @@ vErrors.push(err15);
 errors++;
 }
 if(!(data5 === "true")){
-const err16 = {instancePath:instancePath+"/waiting",schemaPath:"#/properties/waiting/enum",keyword:"enum",params:{allowedValues: schema20.properties.waiting.enum}};
+const err16 = {instancePath:instancePath+"/waiting",schemaPath:"#/properties/waiting/enum",keyword:"enum",params:{allowedValues: schema21.properties.waiting.enum}};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1491,14 +1547,14 @@ vErrors.push(err17);
 }
 errors++;
 }
-validate19.errors = vErrors;
+validate20.errors = vErrors;
 return errors === 0;
 }
 
-const schema21 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100,"description":"Items on a page."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day","description":"What replies are summed by."}}};
+const schema22 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100,"description":"Items on a page."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day","description":"What replies are summed by."}}};
 const pattern16 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
 
-function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1675,7 +1731,7 @@ vErrors.push(err14);
 errors++;
 }
 if(!(((data4 === "day") || (data4 === "twin")) || (data4 === "endUser"))){
-const err15 = {instancePath:instancePath+"/groupBy",schemaPath:"#/properties/groupBy/enum",keyword:"enum",params:{allowedValues: schema21.properties.groupBy.enum}};
+const err15 = {instancePath:instancePath+"/groupBy",schemaPath:"#/properties/groupBy/enum",keyword:"enum",params:{allowedValues: schema22.properties.groupBy.enum}};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1696,13 +1752,13 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate20.errors = vErrors;
+validate21.errors = vErrors;
 return errors === 0;
 }
 
-const schema22 = {"type":"object","properties":{"rating":{"type":"string","enum":["up","down"],"description":"What the person thinks of the reply."},"comment":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"Why. Null: no comment."}},"required":["rating"]};
+const schema23 = {"type":"object","properties":{"rating":{"type":"string","enum":["up","down"],"description":"What the person thinks of the reply."},"comment":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"Why. Null: no comment."}},"required":["rating"]};
 
-function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1729,7 +1785,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!((data0 === "up") || (data0 === "down"))){
-const err2 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/enum",keyword:"enum",params:{allowedValues: schema22.properties.rating.enum}};
+const err2 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/enum",keyword:"enum",params:{allowedValues: schema23.properties.rating.enum}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1742,7 +1798,7 @@ errors++;
 if(data.comment !== undefined && func0.call(data, "comment")){
 let data1 = data.comment;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err3 = {instancePath:instancePath+"/comment",schemaPath:"#/properties/comment/type",keyword:"type",params:{type: schema22.properties.comment.type}};
+const err3 = {instancePath:instancePath+"/comment",schemaPath:"#/properties/comment/type",keyword:"type",params:{type: schema23.properties.comment.type}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1795,13 +1851,13 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate21.errors = vErrors;
+validate22.errors = vErrors;
 return errors === 0;
 }
 
-const schema23 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."},"rating":{"type":"string","enum":["up","down"],"description":"Only with this rating. Default: both."}}};
+const schema24 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."},"rating":{"type":"string","enum":["up","down"],"description":"Only with this rating. Default: both."}}};
 
-function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2013,7 +2069,7 @@ vErrors.push(err17);
 errors++;
 }
 if(!((data5 === "up") || (data5 === "down"))){
-const err18 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/enum",keyword:"enum",params:{allowedValues: schema23.properties.rating.enum}};
+const err18 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/enum",keyword:"enum",params:{allowedValues: schema24.properties.rating.enum}};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2034,13 +2090,13 @@ vErrors.push(err19);
 }
 errors++;
 }
-validate22.errors = vErrors;
+validate23.errors = vErrors;
 return errors === 0;
 }
 
-const schema24 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."}}};
+const schema25 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."}}};
 
-function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2250,13 +2306,13 @@ vErrors.push(err17);
 }
 errors++;
 }
-validate23.errors = vErrors;
+validate24.errors = vErrors;
 return errors === 0;
 }
 
-const schema25 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"asc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."},"path":{"type":"string","enum":["all"],"description":"The messages of all branches, in the order they were stored. Default: those of the current path."}}};
+const schema26 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"asc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."},"path":{"type":"string","enum":["all"],"description":"The messages of all branches, in the order they were stored. Default: those of the current path."}}};
 
-function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2343,7 +2399,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data2 === "asc") || (data2 === "desc"))){
-const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema25.properties.order.enum}};
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema26.properties.order.enum}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2401,7 +2457,7 @@ vErrors.push(err11);
 errors++;
 }
 if(!(data4 === "all")){
-const err12 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/enum",keyword:"enum",params:{allowedValues: schema25.properties.path.enum}};
+const err12 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/enum",keyword:"enum",params:{allowedValues: schema26.properties.path.enum}};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2422,13 +2478,13 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate24.errors = vErrors;
+validate25.errors = vErrors;
 return errors === 0;
 }
 
-const schema26 = {"type":"object","properties":{"after":{"type":"integer","minimum":0,"maximum":999999999,"description":"Resume after this many UTF-16 code units of the reply: the id of the last event received."}}};
+const schema27 = {"type":"object","properties":{"after":{"type":"integer","minimum":0,"maximum":999999999,"description":"Resume after this many UTF-16 code units of the reply: the id of the last event received."}}};
 
-function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2478,14 +2534,14 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate25.errors = vErrors;
+validate26.errors = vErrors;
 return errors === 0;
 }
 
-const schema27 = {"type":"object","properties":{"twin":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255,"description":"The twin's id, from list_twins."},"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What to ask."},"conversation":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"The conversation to go on with. Without it, a new one begins."},"requestKey":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"A text of your own for this question. If the call fails or breaks off, the same call with the same key gets the same reply, for 24 hours. Without one, a call that breaks off is cancelled."}},"required":["twin","question"]};
+const schema28 = {"type":"object","properties":{"twin":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255,"description":"The twin's id, from list_twins."},"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What to ask."},"conversation":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"The conversation to go on with. Without it, a new one begins."},"requestKey":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"A text of your own for this question. If the call fails or breaks off, the same call with the same key gets the same reply, for 24 hours. Without one, a call that breaks off is cancelled."}},"required":["twin","question"]};
 const pattern28 = new RegExp("^[\\x20-\\x7e]*$", "u");
 
-function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2700,14 +2756,14 @@ vErrors.push(err18);
 }
 errors++;
 }
-validate26.errors = vErrors;
+validate27.errors = vErrors;
 return errors === 0;
 }
 
-const schema28 = {"type":"object","properties":{"after":{"type":"string","pattern":"^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$","description":"Begin behind this event or message: the id of the last event received, or a message's id."}}};
+const schema29 = {"type":"object","properties":{"after":{"type":"string","pattern":"^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$","description":"Begin behind this event or message: the id of the last event received, or a message's id."}}};
 const pattern30 = new RegExp("^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$", "u");
 
-function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2747,13 +2803,13 @@ vErrors.push(err2);
 }
 errors++;
 }
-validate27.errors = vErrors;
+validate28.errors = vErrors;
 return errors === 0;
 }
 
-const schema29 = {"type":"object","properties":{"stream":{"type":"string","enum":["true","false"]},"starting_after":{"type":"integer","minimum":0,"maximum":999999999}}};
+const schema30 = {"type":"object","properties":{"stream":{"type":"string","enum":["true","false"]},"starting_after":{"type":"integer","minimum":0,"maximum":999999999}}};
 
-function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2770,7 +2826,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!((data0 === "true") || (data0 === "false"))){
-const err1 = {instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/enum",keyword:"enum",params:{allowedValues: schema29.properties.stream.enum}};
+const err1 = {instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/enum",keyword:"enum",params:{allowedValues: schema30.properties.stream.enum}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2826,7 +2882,7 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate28.errors = vErrors;
+validate29.errors = vErrors;
 return errors === 0;
 }
 
@@ -2836,19 +2892,20 @@ export const validators: ReadonlyMap<InputSchema, Validator> = new Map([
   [inputSchemas.updateConversation, validate11],
   [inputSchemas.sendMessage, validate12],
   [inputSchemas.createApiKey, validate13],
-  [inputSchemas.createClientToken, validate14],
-  [inputSchemas.clientTokensQuery, validate15],
-  [inputSchemas.endUserParams, validate16],
-  [inputSchemas.writeMemory, validate17],
-  [inputSchemas.pageQuery, validate18],
-  [inputSchemas.conversationsQuery, validate19],
-  [inputSchemas.usageQuery, validate20],
-  [inputSchemas.rateMessage, validate21],
-  [inputSchemas.feedbackQuery, validate22],
-  [inputSchemas.unansweredQuery, validate23],
-  [inputSchemas.messagesQuery, validate24],
-  [inputSchemas.streamQuery, validate25],
-  [inputSchemas.askTwin, validate26],
-  [inputSchemas.conversationStreamQuery, validate27],
-  [inputSchemas.responseQuery, validate28],
+  [inputSchemas.rotateApiKey, validate14],
+  [inputSchemas.createClientToken, validate15],
+  [inputSchemas.clientTokensQuery, validate16],
+  [inputSchemas.endUserParams, validate17],
+  [inputSchemas.writeMemory, validate18],
+  [inputSchemas.pageQuery, validate19],
+  [inputSchemas.conversationsQuery, validate20],
+  [inputSchemas.usageQuery, validate21],
+  [inputSchemas.rateMessage, validate22],
+  [inputSchemas.feedbackQuery, validate23],
+  [inputSchemas.unansweredQuery, validate24],
+  [inputSchemas.messagesQuery, validate25],
+  [inputSchemas.streamQuery, validate26],
+  [inputSchemas.askTwin, validate27],
+  [inputSchemas.conversationStreamQuery, validate28],
+  [inputSchemas.responseQuery, validate29],
 ]);
