@@ -61,8 +61,11 @@ const needsLibsql = /^twin-service: .*SQLite needs the package libsql: npm insta
  */
 const largestCore = 75_000;
 
-/** The most that the engine that asks models may add, in bytes, minified. */
-const largestOpenAI = 25_000;
+/**
+ * The most that the engine that asks models may add, in bytes, minified. What it knows of servers' ways with tools, of
+ * thoughts that go back as they came, and of limits against hostile servers is what it has more than 25,000.
+ */
+const largestOpenAI = 30_000;
 
 const folder = mkdtempSync(join(tmpdir(), "twin-service-package-"));
 const bare = mkdtempSync(join(tmpdir(), "twin-service-bundle-"));

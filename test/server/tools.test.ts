@@ -104,7 +104,7 @@ describe("tools of MCP servers", { timeout: 120_000 }, () => {
       { ...seen, state: "done" },
     ]);
     const last = parseEvents(text).at(-1)?.data;
-    assert.ok(last?.type === "complete" && last.message.content === "Let me look. It is sent.");
+    assert.ok(last?.type === "complete" && last.message.content === "Let me look. \n\nIt is sent.");
     const [made] = orders.calls;
     assert.deepEqual(made?.arguments, { number: 7 });
     assert.equal((made?._meta as Record<string, unknown> | undefined)?.["twin-service/owner"], "alice");
@@ -256,7 +256,7 @@ describe("tools of MCP servers", { timeout: 120_000 }, () => {
       [last] = await dataOf<Message[]>(await call(`${path}?order=desc`, "GET", key));
       return last?.status !== "in_progress";
     });
-    assert.equal(last?.content, "Let me look. It is sent.");
+    assert.equal(last?.content, "Let me look. \n\nIt is sent.");
     assert.equal(orders.calls.length, 1);
   });
 });
