@@ -62,33 +62,46 @@ ${body}<script type="module">${script}</script>
  * serve it.
  */
 export async function buildWidget(): Promise<string> {
-  // Other people's pages load it: a second minifier takes off another fortieth.
-  const { code: content = "" } = await minify(await bundle("widget/mod.ts"), {
-    module: true,
-    ecma: 2022,
-    compress: { passes: 3 },
-  });
-  const digest = createHash("sha256").update(content).digest("hex").slice(0, 16);
-  const headersFor = (cacheControl: string) => {
+  const texts = await minified("widget/languages.ts");
+  const textsPath = `/widget-texts-${digestOf(texts)}.js`;
+  const content = await minified("widget/mod.ts", [smallClient, loadedFrom("languages.ts", `.${textsPath}`)]);
+  const headersFor = (content: string, cacheControl: string) => {
     const type = { "Content-Type": "text/javascript; charset=utf-8", "Cache-Control": cacheControl };
     // Pages of others load it, also those that take nothing else from other origins.
-    return JSON.stringify({ ...type, "Cross-Origin-Resource-Policy": "cross-origin", ETag: `"${digest}"` });
+    return JSON.stringify({
+      ...type,
+      "Cross-Origin-Resource-Policy": "cross-origin",
+      ETag: `"${digestOf(content)}"`,
+    });
   };
+  const forEver = "public, max-age=31536000, immutable";
   return `${madeOf("widget")}
 const content = ${JSON.stringify(content)};
 
 /** A path of the widget's script that changes with it: it may be kept for ever. */
-export const widgetPath = "/widget-${digest}.js";
+export const widgetPath = "/widget-${digestOf(content)}.js";
 
 /**
  * What serves the script, for the option \`pages\` of \`createService\`: at \`/widget.js\`, where browsers ask after five minutes
- * whether it has changed, and at {@link widgetPath}.
+ * whether it has changed, and at {@link widgetPath}; and beside it its texts in other languages than English, which it loads
+ * for pages that need them.
  */
 export const widgetPages = {
-  "/widget.js": { content, headers: ${headersFor("public, max-age=300")} },
-  [widgetPath]: { content, headers: ${headersFor("public, max-age=31536000, immutable")} },
+  "/widget.js": { content, headers: ${headersFor(content, "public, max-age=300")} },
+  [widgetPath]: { content, headers: ${headersFor(content, forEver)} },
+  "${textsPath}": { content: ${JSON.stringify(texts)}, headers: ${headersFor(texts, forEver)} },
 };
 `;
+}
+
+/** A script for other people's pages: a second minifier takes off another fortieth. */
+async function minified(entry: string, plugins: Plugin[] = []): Promise<string> {
+  const options = { module: true, ecma: 2022, compress: { passes: 3 } } as const;
+  return (await minify(await bundle(entry, plugins), options)).code ?? "";
+}
+
+function digestOf(content: string): string {
+  return createHash("sha256").update(content).digest("hex").slice(0, 16);
 }
 
 function madeOf(name: string): string {
@@ -127,17 +140,16 @@ const smallStyle: Plugin = {
 };
 
 /**
- * Parts of the client that the widget never uses, by their files: it has one user, sets no limits, has its own view of a
- * conversation, and every browser that it runs in streams bodies.
+ * Parts of the client that the widget never uses, by their files: it has one user, sets no limits, and every browser that it
+ * runs in streams bodies.
  */
 const unused: Readonly<Record<string, RegExp>> = {
-  client:
-    /^ +(this\.(keys|clientTokens|endUsers|memories|usage|questions) = |(messages|feedback): |requireLimits\().*$/gm,
-  resources: /^ {2}async open\([\s\S]*?^ {2}\}$/gm,
-  conversation: /^ +if \(!requests\.streamsBodies\)\n.*$|^ +broken\?.*$/gm,
+  client: /^ +(this\.(keys|clientTokens|endUsers|memories|usage|questions) = |requireLimits\().*$/gm,
+  conversation: /^ +if \(!requests\.streamsBodies\)\n.*$/gm,
   following: /^ +else yield\* \(await import.*$/gm,
 };
 
+/** The client as the widget has it: without those, and with conversations from the start. */
 const smallClient: Plugin = {
   name: "small client",
   setup({ onLoad }) {
@@ -146,10 +158,28 @@ const smallClient: Plugin = {
         contents: (await readFile(path, "utf8")).replace(parts, ""),
         loader: "ts",
       }));
+    onLoad({ filter: /client[\\/]resources\.ts$/ }, async ({ path }) => {
+      const late = 'const { OpenConversation } = await import("./conversation/mod.ts");';
+      const code = (await readFile(path, "utf8")).replace(late, "");
+      const soon = 'import { OpenConversation } from "./conversation/mod.ts";';
+      return { contents: soon + code.replace("type { OpenConversation, ", "type { "), loader: "ts" };
+    });
   },
 };
 
-async function bundle(entry: string): Promise<string> {
+/** A module that is no part of a script, which loads it from an address of its own. */
+function loadedFrom(module: string, path: string): Plugin {
+  return {
+    name: "loaded from elsewhere",
+    setup({ onResolve }) {
+      onResolve({ filter: /./ }, (asked) =>
+        asked.path.endsWith(module) ? { path, external: true } : undefined,
+      );
+    },
+  };
+}
+
+async function bundle(entry: string, plugins: Plugin[] = []): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [pathOf(entry)],
     absWorkingDir: pathOf(".."),
@@ -160,7 +190,7 @@ async function bundle(entry: string): Promise<string> {
     target: targets,
     charset: "utf8",
     legalComments: "inline",
-    plugins: [smallStyle, ...(entry === "widget/mod.ts" ? [smallClient] : [])],
+    plugins: [smallStyle, ...plugins],
   });
   return (outputFiles[0]?.text ?? "").replaceAll("</script", "<\\/script");
 }

@@ -4,14 +4,27 @@
  * @module
  */
 
-import { AuthenticationError, ConnectionError, InternalServerError, TwinClient } from "../../client/mod.ts";
+import {
+  AuthenticationError,
+  ConnectionError,
+  InternalServerError,
+  TwinClient,
+  TwinServiceError,
+} from "../../client/mod.ts";
 import { followEnd, h, icon } from "../shared/dom.ts";
+import { keep, kept } from "./kept.ts";
 import { style } from "./style.ts";
-import { directionOf, type TextName, textsOf } from "./texts.ts";
+import { directionOf, hasTexts, loadTexts, type TextName, textNames, textsOf } from "./texts.ts";
 import { reasonOf, Thread } from "./thread.ts";
 
 /** The browser's class; where there is none, as on a server that renders pages, one that does nothing. */
 const Base = globalThis.HTMLElement ?? class {};
+
+/** The longest message, in characters. */
+const mostCharacters = 32_000;
+
+/** Where the elements of this page keep their conversations: two with one twin have two. */
+const places = new Set<string>();
 
 /**
  * A conversation with a twin, in a shadow DOM. It is kept for the tab: a reload shows it again, and a reply that was being
@@ -21,9 +34,9 @@ const Base = globalThis.HTMLElement ?? class {};
  * |---|---|
  * | `src` | the service's address; a path where it is the page's own server. Default: the page's own origin |
  * | `twin` | a twin's id |
- * | `token-url` | an address of the app's own that answers a POST with a client token, `{ "token": … }`, again whenever one has expired. Without it, cookies say who talks |
+ * | `token-url` | an address of the app's own that answers a POST with a client token, `{ "token": … }`, again whenever one has expired; the service's own answer, `{ "data": { "token": … } }`, may be passed on. Without it, cookies say who talks |
  * | `launcher` | shows a button in the corner of the page, which opens the conversation |
- * | `open` | whether that is open |
+ * | `open` | whether that is open. The tab keeps this: what a visitor has opened is open on the next page, too |
  * | `expanded` | whether it fills the window |
  * | `theme` | `light`, `dark`, or `auto` for what the system prefers. Default: the page's `color-scheme` |
  * | `lang` | the language of its texts. Default: the page's |
@@ -31,7 +44,7 @@ const Base = globalThis.HTMLElement ?? class {};
  * | `starters` | questions to begin with, separated by bars |
  * | `images` | shows the images of replies, which are loaded from anywhere |
  *
- * Slots: `header` in place of face and name, `greeting`, `footer`. Parts and custom properties for styling are in the
+ * Each may change at any time. Slots: `header` in place of face and name, `greeting`, `footer`. Parts and custom properties for styling are in the
  * documentation.
  *
  * @example
@@ -40,42 +53,86 @@ const Base = globalThis.HTMLElement ?? class {};
  * ```
  */
 export class TwinChatElement extends Base {
-  static readonly observedAttributes = ["open", "expanded"];
+  static readonly observedAttributes: readonly string[] = [
+    ...["open", "expanded", "launcher", "name", "starters", "src", "twin", "token-url", "lang", "images"],
+    ...textNames.map((name) => `text-${name}`),
+  ];
 
   #list = h("div", { part: "messages", role: "log", tabindex: "0" });
   #face = h("span", { part: "avatar", "aria-hidden": "true" });
   #name = h("h2", { part: "name" });
-  #greeting = h("div", { part: "message reply greeting", dir: "auto" });
+  #greeting = h("div", { part: "message reply greeting", role: "article", dir: "auto" });
   #starters = h("div", { part: "starters" });
   #status = h("p", { part: "status", role: "status" });
-  #input = h("textarea", { part: "input", rows: "1", maxlength: "32000", dir: "auto" });
+  #input = h("textarea", { part: "input", rows: "1", dir: "auto" });
   #send = h("button", { part: "button send", type: "submit" });
   #stop = h("button", { part: "button stop", type: "button", hidden: true });
-  #launch = h("button", { part: "launcher", type: "button" }, icon("M4 5h16v11H9l-5 4z"));
-  #panel = h("div", { part: "panel" });
+  #launch = h("button", { part: "launcher", type: "button", hidden: true }, icon("M4 5h16v11H9l-5 4z"));
+  #panel = h("div", { part: "panel", hidden: true });
   #root = h("section");
   #showEnd = () => {};
   #thread: Thread | undefined;
   /** Resolves once what was said before is shown. */
   #connected: Promise<Thread> | undefined;
+  /** Where the tab keeps which conversation it has. */
+  #place = "";
+  #twinName = "";
+  #isTooLong = false;
 
   connectedCallback(): void {
     if (!this.shadowRoot) this.#build();
+    this.#takePlace();
+    if (this.hasAttribute("launcher") && kept(this.#openKey)) this.setAttribute("open", "");
     this.#arrange();
-    if (!this.hasAttribute("launcher") || this.hasAttribute("open")) this.#begin();
+    this.#beginSoon();
   }
 
   /** A reply that is written goes on without the element. */
   disconnectedCallback(): void {
+    this.#leave();
+    places.delete(this.#place);
+  }
+
+  attributeChangedCallback(name: string, before: string | null, value: string | null): void {
+    if (!this.shadowRoot || !this.isConnected || before === value) return;
+    if (name === "open") keep(this.#openKey, value === null ? null : "open");
+    if (/^(src|twin|token-url|lang|images|text-.*)$/.test(name)) {
+      this.#leave();
+      this.#list.replaceChildren();
+      this.#say("");
+      this.#takePlace();
+    }
+    this.#arrange();
+    if (name === "starters" && this.#thread) this.#offerStarters();
+    this.#beginSoon();
+  }
+
+  /** Takes a place that no other element of the page has. Those with an id find theirs again in whatever order they come. */
+  #takePlace(): void {
+    places.delete(this.#place);
+    const name = ["twin-chat", this.getAttribute("src") ?? "", this.getAttribute("twin"), this.id]
+      .join(" ")
+      .trimEnd();
+    this.#place = name;
+    for (let number = 2; places.has(this.#place); number++) this.#place = `${name} ${number}`;
+    places.add(this.#place);
+  }
+
+  get #openKey(): string {
+    return `open ${this.#place}`;
+  }
+
+  /** Begins if it is shown, once all attributes are there: frameworks set one after the other. */
+  #beginSoon(): void {
+    queueMicrotask(() => {
+      if (this.isConnected && (!this.hasAttribute("launcher") || this.hasAttribute("open"))) this.#begin();
+    });
+  }
+
+  #leave(): void {
     this.#thread?.leave();
     this.#thread = undefined;
     this.#connected = undefined;
-  }
-
-  attributeChangedCallback(): void {
-    if (!this.shadowRoot || !this.isConnected) return;
-    this.#arrange();
-    if (this.hasAttribute("open")) this.#begin();
   }
 
   #build(): void {
@@ -86,7 +143,7 @@ export class TwinChatElement extends Base {
     const form = h("form", { part: "composer", onsubmit: (event) => this.#submit(event) });
     form.append(this.#input, this.#send, this.#stop);
     const button = (name: TextName, path: string, onclick: () => void) =>
-      h("button", { part: `tool ${name}`, type: "button", title: this.text(name), onclick }, icon(path));
+      h("button", { part: `tool ${name}`, name, type: "button", onclick }, icon(path));
     this.#panel.append(
       h(
         "header",
@@ -105,30 +162,46 @@ export class TwinChatElement extends Base {
     root.append(this.#root);
     this.#launch.addEventListener("click", () => (this.hasAttribute("open") ? this.#close() : this.#open()));
     this.#stop.addEventListener("click", () => void this.#thread?.stop());
-    this.#input.addEventListener("input", () => this.#grow());
+    this.#input.addEventListener("input", () => this.#written());
     this.#input.addEventListener("keydown", (event) => {
       const isConverting = event.isComposing || event.keyCode === 229; // Safari tells the end of it by this code alone
       if (event.key !== "Enter" || event.shiftKey || isConverting) return;
       event.preventDefault();
       form.requestSubmit();
     });
-    this.#root.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || event.isComposing) return;
-      if (this.#thread?.stopEditing()) this.#write("");
-      else if (this.hasAttribute("expanded")) this.removeAttribute("expanded");
-      else if (this.hasAttribute("open")) this.#close();
-    });
+    for (const type of ["keydown", "keypress", "keyup"] as const) {
+      this.#root.addEventListener(type, (event) => {
+        // What is written here is none of the page's shortcuts. Its dialogs have Tab, and Escape where nothing ends by that here.
+        const isUsed = type === "keydown" && event.key === "Escape" && !event.isComposing && this.#escape();
+        if (isUsed) event.preventDefault();
+        if (isUsed || !/^(Tab|Escape)$/.test(event.key)) event.stopPropagation();
+      });
+    }
     this.#showEnd = followEnd(this.#list);
+  }
+
+  /** Ends an edit, the enlargement, or the launcher's conversation. Returns whether there was one of them. */
+  #escape(): boolean {
+    if (this.#thread?.stopEditing()) this.#write("");
+    else if (this.hasAttribute("expanded")) this.removeAttribute("expanded");
+    else if (this.hasAttribute("launcher") && this.hasAttribute("open")) this.#close();
+    else return false;
+    return true;
   }
 
   /** Has the frame be as the attributes say. */
   #arrange(): void {
     const [isLaunched, isOpen] = [this.hasAttribute("launcher"), this.hasAttribute("open")];
-    const language = this.language;
+    const { language } = this;
+    if (!hasTexts(language)) {
+      void loadTexts(language).then(() => this.#arrange()); // nothing is shown before
+      return;
+    }
     this.#root.lang = language;
     this.#root.dir = directionOf(language);
-    this.#root.ariaLabel = this.#launch.title =
-      this.getAttribute("name") ?? (this.#name.textContent || "Chat");
+    const name = this.getAttribute("name") ?? this.#twinName;
+    this.#name.textContent = this.#list.ariaLabel = this.#greeting.ariaLabel = name;
+    this.#root.ariaLabel = this.#launch.title = name || "Chat";
     this.#input.placeholder = this.text("write");
     this.#input.ariaLabel = this.text("write");
     this.#send.textContent = this.text("send");
@@ -136,8 +209,10 @@ export class TwinChatElement extends Base {
     this.#launch.ariaExpanded = String(isOpen);
     this.#launch.hidden = !isLaunched;
     this.#panel.hidden = isLaunched && !isOpen;
-    const expand = this.#panel.querySelector("[part~=expand]");
-    if (expand) expand.ariaPressed = String(this.hasAttribute("expanded"));
+    for (const button of this.#panel.querySelectorAll<HTMLButtonElement>("header button")) {
+      button.title = this.text(button.name as TextName);
+      if (button.name === "expand") button.ariaPressed = String(this.hasAttribute("expanded"));
+    }
   }
 
   #open(): void {
@@ -152,7 +227,7 @@ export class TwinChatElement extends Base {
   }
 
   #begin(): void {
-    this.#connect().catch((error) => this.#say(reasonOf(error, this)));
+    this.#connect().catch((error) => this.#fail(error));
   }
 
   /** The thread, once it is shown. If that fails, the next call tries again. */
@@ -170,6 +245,7 @@ export class TwinChatElement extends Base {
   /** Shows the twin, and the tab's conversation with it. */
   async #show(): Promise<Thread> {
     const [source, twinId] = [this.getAttribute("src") ?? "", this.#required("twin")];
+    await loadTexts(this.language);
     const client = new TwinClient({
       baseUrl: source.replace(/\/+$/, ""),
       getToken: () => this.#getToken(),
@@ -177,11 +253,12 @@ export class TwinChatElement extends Base {
     const thread = new Thread({
       client,
       twinId,
-      storageKey: `twin-chat ${source} ${twinId}`,
+      storageKey: this.#place,
       list: this.#list,
       images: this.hasAttribute("images"),
       language: this.language,
       text: (name) => this.text(name),
+      name: () => this.#name.textContent,
       changed: () => this.#changed(thread),
       say: (line) => this.#say(line),
       giveBack: (content) => {
@@ -194,7 +271,8 @@ export class TwinChatElement extends Base {
     this.#thread = thread;
     const { name, avatarUrl, greeting } = await client.twins.get(twinId);
     if (this.#thread !== thread) return thread; // it has left this place in the page meanwhile
-    this.#name.textContent = this.#list.ariaLabel = this.getAttribute("name") ?? name;
+    this.#twinName = name;
+    this.#arrange();
     this.#face.textContent = [...name][0] ?? "";
     if (avatarUrl !== null) this.#showFace(avatarUrl);
     this.#list.replaceChildren(
@@ -210,7 +288,10 @@ export class TwinChatElement extends Base {
 
   #showFace(url: string): void {
     const image = h("img", { alt: "", src: url, referrerpolicy: "no-referrer" });
-    image.addEventListener("load", () => this.#face.replaceChildren(image));
+    const thread = this.#thread;
+    image.addEventListener("load", () => {
+      if (this.#thread === thread) this.#face.replaceChildren(image);
+    });
   }
 
   #offerStarters(): void {
@@ -237,7 +318,7 @@ export class TwinChatElement extends Base {
   #submit(event: Event): void {
     event.preventDefault();
     const content = this.#input.value;
-    if (content.trim() === "" || this.#thread?.isBusy) return;
+    if (content.trim() === "" || this.#thread?.isBusy || this.#isTooLong) return;
     this.#write(""); // at once, so that nothing is sent twice
     void this.#ask(content);
   }
@@ -250,7 +331,7 @@ export class TwinChatElement extends Base {
       await thread.send(content);
     } catch (error) {
       this.#giveBack(content);
-      this.#say(reasonOf(error, this));
+      this.#fail(error);
     }
   }
 
@@ -258,7 +339,17 @@ export class TwinChatElement extends Base {
     if (thread !== this.#thread) return;
     this.#stop.hidden = !thread.isReplying;
     this.#send.hidden = thread.isReplying;
-    this.#send.disabled = thread.isBusy;
+    this.#allow();
+    const focused = this.shadowRoot?.activeElement;
+    for (const tool of this.#list.querySelectorAll<HTMLButtonElement>("[part=tool]")) {
+      tool.disabled = thread.isBusy || thread.isReplying;
+      if (tool.disabled && tool === focused) this.#list.focus();
+    }
+  }
+
+  /** Has the button for sending be as what can be sent. */
+  #allow(): void {
+    this.#send.disabled = this.#isTooLong || this.#thread?.isBusy === true;
   }
 
   #giveBack(content: string): void {
@@ -268,7 +359,26 @@ export class TwinChatElement extends Base {
 
   #write(content: string): void {
     this.#input.value = content;
+    this.#written();
+  }
+
+  /** Something else is in the text field: it may be too long, and is not cut. */
+  #written(): void {
     this.#grow();
+    const count = [...this.#input.value].length;
+    const wasTooLong = this.#isTooLong;
+    this.#isTooLong = count > mostCharacters;
+    this.#input.ariaInvalid = String(this.#isTooLong);
+    const [is, most] = [count, mostCharacters].map((number) => number.toLocaleString(this.language));
+    if (this.#isTooLong) this.#say(`${this.text("long")} ${is} / ${most}`);
+    else if (wasTooLong) this.#say("");
+    this.#allow();
+  }
+
+  /** Says what can be done about what failed. What is no answer of the service is for the page's developer to see. */
+  #fail(error: unknown): void {
+    if (!(error instanceof TwinServiceError)) console.error(error);
+    this.#say(reasonOf(error, this));
   }
 
   #say(line: string): void {
@@ -289,7 +399,11 @@ export class TwinChatElement extends Base {
       throw new ConnectionError("The token cannot be asked for.", { cause });
     });
     const { status } = response;
-    if (response.ok) return (await response.json()).token;
+    if (response.ok) {
+      const { token, data } = await response.json();
+      if (typeof (token ?? data?.token) === "string") return token ?? data.token;
+      throw new Error(`${url} must answer with { "token": … }.`);
+    }
     const isSignedOut = status === 401 || status === 403;
     const Class = isSignedOut ? AuthenticationError : InternalServerError;
     throw new Class(`There is no token (${status}).`, { code: "invalid_token", status });
@@ -297,7 +411,12 @@ export class TwinChatElement extends Base {
 
   /** The language of its texts: a BCP 47 tag. */
   get language(): string {
-    return this.closest<HTMLElement>("[lang]")?.lang || navigator.language;
+    const { lang } = this.closest<HTMLElement>("[lang]") ?? document.documentElement;
+    try {
+      return new Intl.Locale((lang || navigator.language).replace("_", "-")).toString();
+    } catch {
+      return "en";
+    }
   }
 
   /** A text in the element's language, or as its page has it. */

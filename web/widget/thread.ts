@@ -1,5 +1,5 @@
 /**
- * A conversation in the widget: what was said, what is being sent, and the reply that is written.
+ * A conversation in the widget: the view of an open conversation.
  *
  * @module
  */
@@ -9,17 +9,16 @@ import {
   ConnectionError,
   type Message,
   NotFoundError,
+  type OpenConversation,
   PermissionDeniedError,
   RateLimitError,
-  type ReplyStream,
-  type StreamEvent,
   type TwinClient,
   TwinServiceError,
 } from "../../client/mod.ts";
-import { endOf, versionsOf } from "../shared/branches.ts";
 import { h, icon } from "../shared/dom.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
-import { type PathView, SharedPath } from "../shared/path.ts";
+import { loadAtTop, type SeenMessage, SeenPath } from "../shared/seen.ts";
+import { keep, kept } from "./kept.ts";
 import type { TextName } from "./texts.ts";
 
 /** What a thread needs of its frame, and tells it. */
@@ -33,6 +32,8 @@ export interface ThreadFrame {
   /** A BCP 47 tag. */
   readonly language: string;
   text(name: TextName): string;
+  /** What the twin is called. */
+  name(): string;
   /** Something is sent or written, or that has ended. */
   changed(): void;
   /** Shows a line about what happens. */
@@ -44,23 +45,29 @@ export interface ThreadFrame {
 }
 
 /** A conversation, shown in a list. */
-export class Thread implements PathView {
+export class Thread {
   readonly #frame: ThreadFrame;
-  #conversationId: string | undefined;
-  #reply: ReplyStream | undefined;
+  #conversation: OpenConversation | undefined;
+  /** Words that are to begin a conversation. */
+  #beginning: string | undefined;
   #isBusy = false;
-  #hasLeft = false;
-  readonly #path: SharedPath;
-  /** Ends the following of the conversation. Undefined: it is not followed. */
-  #following: AbortController | undefined;
-  /** What is shown of the path, in order. */
-  #shown: HTMLElement[] = [];
-  /** What the next message follows, if it is not the path's end: it is written in place of another. */
-  #after: string | null | undefined;
+  readonly #left = new AbortController();
+  readonly #seen = new SeenPath((message) =>
+    message.role === "user" ? this.#newQuestion(message) : this.#newReply(message),
+  );
+  readonly #state = h("p", { part: "state" });
+  #unsent: HTMLElement | undefined;
+  /** Called once what is unsent is to be sent again. */
+  #again: (() => void) | undefined;
+  /** The question that the next message is written in place of. */
+  #edited: Message | undefined;
+  /** Whether what is drawn stands behind that. */
+  #isReplaced = false;
+  #problem: unknown;
 
   constructor(frame: ThreadFrame) {
     this.#frame = frame;
-    this.#path = new SharedPath(frame.client, this);
+    loadAtTop(frame.list, () => this.#try(async () => this.#conversation?.earlier()), this.#left.signal);
   }
 
   /** Whether a message of this page is sent, or its reply written. */
@@ -70,328 +77,276 @@ export class Thread implements PathView {
 
   /** Whether there is a reply that can be stopped. */
   get isReplying(): boolean {
-    return this.#reply?.messageId !== undefined;
+    return this.#conversation?.running !== undefined;
   }
 
   /** Shows the tab's conversation, and goes on with a reply that is written. */
   async open(): Promise<void> {
-    const asked = await this.draw();
-    if (this.#hasLeft) return;
-    this.#followOthers();
-    const unsent = sessionStorage.getItem(this.#unsentKey);
-    if (unsent !== null && unsent !== asked) this.#frame.giveBack(unsent); // the page was left before it was accepted
-    sessionStorage.removeItem(this.#unsentKey);
-    this.#frame.showEnd();
+    const { storageKey, giveBack, showEnd } = this.#frame;
+    const id = kept(storageKey);
+    if (id !== null) await this.#open(id);
+    if (this.#left.signal.aborted) return;
+    const unsent = kept(this.#unsentKey);
+    const asked = this.#conversation?.path.findLast(({ role }) => role === "user")?.content;
+    if (unsent !== null && unsent !== asked) giveBack(unsent); // the page was left before it was accepted
+    keep(this.#unsentKey, null);
+    showEnd();
   }
 
   /** A reply that is written goes on without this page. */
   leave(): void {
-    this.#hasLeft = true;
-    this.#following?.abort();
-    this.#reply?.detach();
-  }
-
-  get signal(): AbortSignal | undefined {
-    return this.#following?.signal;
-  }
-
-  deleted(): void {
-    this.#endConversation();
-    for (const element of this.#shown.splice(0)) element.remove();
-  }
-
-  /** The next message begins another one. */
-  #endConversation(): void {
-    this.#following?.abort();
-    this.#following = undefined;
-    this.#conversationId = undefined;
-    this.#after = undefined;
-    sessionStorage.removeItem(this.#frame.storageKey);
-  }
-
-  /** Shows what others do in the conversation. If that cannot be followed, the next message tries again. */
-  #followOthers(): void {
-    if (this.#conversationId === undefined || this.#following) return;
-    const following = new AbortController();
-    this.#following = following;
-    this.#path.follow(this.#conversationId).catch(() => {
-      if (this.#following === following) this.#following = undefined;
-    });
+    this.#left.abort();
+    this.#conversation?.close();
   }
 
   /** Forgets the conversation: the next message begins another one. */
   forget(): void {
     this.leave();
-    sessionStorage.removeItem(this.#frame.storageKey);
+    keep(this.#frame.storageKey, null);
   }
 
   /**
    * Sends a message. What is refused is given back. What cannot be sent stays on the page, and is sent again when the browser
    * is online, or its person says so: each time the same message, which is stored once.
    */
-  async send(content: string): Promise<void> {
-    const { text, showEnd, changed } = this.#frame;
-    const after = this.#after;
-    for (const element of this.#shown.filter((each) => each.inert)) element.remove();
+  send(content: string): Promise<void> {
+    const edited = this.#edited;
     this.stopEditing();
-    const state = h("p", { part: "state" });
-    const element = this.#append(
-      h("div", { part: "message user", dir: "auto", "aria-busy": "true" }, content, state),
+    return this.#ask(content, (conversation) =>
+      edited ? conversation.edit(edited, content) : conversation.send(content),
     );
-    this.#isBusy = true;
-    changed();
-    showEnd();
-    sessionStorage.setItem(this.#unsentKey, content);
-    const idempotencyKey = crypto.getRandomValues(new Uint32Array(4)).join("-");
-    const answered = this.#path.sending();
-    const accepted = (questionId: string, replyId: string) => {
-      this.#path.pass(questionId, replyId);
-      answered();
-      state.remove();
-      element.removeAttribute("aria-busy");
-      this.#append(this.#questionTools(element, questionId));
-      sessionStorage.removeItem(this.#unsentKey);
-    };
-    const offline = () => {
-      if (!navigator.onLine) state.textContent = text("offline");
-    };
-    offline();
-    addEventListener("offline", offline);
-    try {
-      while (!this.#hasLeft) {
-        try {
-          await this.#ask({ content, ...(after !== undefined && { after }) }, idempotencyKey, accepted);
-          if (after !== undefined) await this.draw();
-          this.#followOthers();
-          return;
-        } catch (error) {
-          if (!(error instanceof ConnectionError)) throw error;
-          await this.#untilAgain(state, navigator.onLine ? "failed" : "offline");
-          state.textContent = "";
-        }
-      }
-    } catch (error) {
-      element.remove();
-      sessionStorage.removeItem(this.#unsentKey);
-      this.#frame.giveBack(content);
-      this.#frame.say(this.#reasonOf(error));
-      if (after !== undefined) await this.draw().catch(() => {}); // the reason was said
-    } finally {
-      answered();
-      removeEventListener("offline", offline);
-      this.#isBusy = false;
-      changed();
-    }
   }
 
   /** Stops the reply, which keeps its text so far. */
   async stop(): Promise<void> {
-    await this.#reply?.cancel().catch((error) => this.#frame.say(this.#reasonOf(error)));
+    await this.#try(async () => this.#conversation?.cancel());
   }
 
   /** Shows again what an edit would replace. Returns whether there was one. */
   stopEditing(): boolean {
-    const isEditing = this.#after !== undefined;
-    this.#after = undefined;
-    for (const element of this.#shown) element.inert = false;
+    const isEditing = this.#edited !== undefined;
+    this.#edited = undefined;
+    this.#draw();
     return isEditing;
   }
 
-  /** What is shown from a place on is written anew. */
-  #markReplaced(from: number): void {
-    for (const element of this.#shown.slice(from)) element.inert = true;
-  }
-
-  async #ask(
-    body: { content: string; after?: string | null },
-    idempotencyKey: string,
-    accepted: (questionId: string, replyId: string) => void,
-  ): Promise<void> {
-    const { client, twinId, storageKey } = this.#frame;
-    const known = this.#conversationId;
+  /** Has something asked, as often as it takes. `ask` resolves once the reply has ended. */
+  async #ask(content: string, ask: (conversation: OpenConversation) => Promise<unknown>): Promise<void> {
+    const { giveBack, say, showEnd, changed } = this.#frame;
+    const idempotencyKey = crypto.getRandomValues(new Uint32Array(4)).join("-");
+    let act = ask;
+    this.#isBusy = true;
+    keep(this.#unsentKey, content);
+    const network = () => this.#draw();
+    addEventListener("offline", network);
     try {
-      this.#conversationId ??= (await client.conversations.create({ twinId }, { idempotencyKey })).id;
-      sessionStorage.setItem(storageKey, this.#conversationId);
-      const options = { idempotencyKey, onBusy: "wait" } as const;
-      await this.#follow(client.messages.stream(this.#conversationId, body, options), accepted);
-    } catch (error) {
-      if (!(error instanceof NotFoundError) || known === undefined) throw error;
-      this.#endConversation(); // it was deleted meanwhile
-      await this.#ask({ content: body.content }, `${idempotencyKey}-new`, accepted);
-    }
-  }
-
-  /** Shows a reply as it is written. Rejects if there is none. */
-  async #follow(reply: ReplyStream, accepted: (questionId: string, replyId: string) => void): Promise<void> {
-    const shown = this.#newReply();
-    let stream = reply;
-    while (!this.#hasLeft) {
-      this.#reply = stream;
-      try {
-        for await (const event of stream) {
-          if (!shown.hasBegun && event.type === "progress")
-            accepted(String(event.progress.userMessageId), String(event.progress.messageId));
-          shown.begin();
-          shown.take(event);
-          this.#frame.changed();
+      while (!this.#left.signal.aborted) {
+        try {
+          if (!this.#conversation) {
+            this.#beginning = content;
+            this.#draw();
+            showEnd();
+            await this.#create(idempotencyKey);
+            this.#beginning = undefined;
+          }
+          const asked = this.#conversation && act(this.#conversation);
+          showEnd();
+          await asked;
+          return;
+        } catch (error) {
+          if (this.#left.signal.aborted) return;
+          if (isGone(error)) act = (conversation) => conversation.send(content);
+          else if (!(error instanceof ConnectionError)) throw error;
+          else if (await this.#untilAgain()) return;
         }
-        break;
-      } catch (error) {
-        if (!shown.hasBegun || stream.messageId === undefined) throw error;
-        await this.#untilAgain(shown.notes, navigator.onLine ? "failed" : "offline");
-        const after = shown.content.length;
-        const [id, messageId] = [this.#conversationId ?? "", stream.messageId];
-        stream = this.#frame.client.messages.resume(id, messageId, { after });
       }
+    } catch (error) {
+      this.#conversation?.discard();
+      giveBack(content);
+      say(reasonOf(error, this.#frame));
+    } finally {
+      removeEventListener("offline", network);
+      this.#beginning = undefined;
+      this.#isBusy = false;
+      keep(this.#unsentKey, null);
+      this.#draw();
+      changed();
     }
-    if (this.#reply === stream) this.#reply = undefined;
   }
 
-  /** Says what is the matter, and waits until a person asks to try again, or the browser is online. */
-  async #untilAgain(place: HTMLElement, name: TextName): Promise<void> {
-    const { text } = this.#frame;
-    await new Promise<unknown>((resolve) => {
-      const again = h("button", { type: "button", part: "again", onclick: resolve }, text("again"));
-      place.replaceChildren(text(name), " ", again);
-      addEventListener("online", resolve, { once: true });
+  /** Waits until a person asks to try again, or the browser is online. Returns whether the message had arrived all the same. */
+  async #untilAgain(): Promise<boolean> {
+    await new Promise<void>((resolve) => {
+      this.#again = resolve;
+      addEventListener("online", () => resolve(), { once: true });
+      this.#draw();
     });
-    place.replaceChildren();
+    this.#again = undefined;
+    this.#draw();
+    return this.#beginning === undefined && this.#conversation?.unsent === undefined;
   }
 
-  /** Shows the conversation's current path, in place of what is shown of it. Returns its last question. */
-  async draw(): Promise<string | undefined> {
-    const { storageKey } = this.#frame;
-    const id = sessionStorage.getItem(storageKey);
-    if (id === null) return undefined;
+  async #create(idempotencyKey: string): Promise<void> {
+    const { client, twinId, storageKey } = this.#frame;
+    const made = await client.conversations.create({ twinId }, { idempotencyKey });
+    keep(storageKey, made.id);
+    await this.#open(made);
+  }
+
+  async #open(which: Parameters<TwinClient["conversations"]["open"]>[0]): Promise<void> {
+    const { client, storageKey } = this.#frame;
+    const changed = (conversation: OpenConversation) => {
+      if (this.#left.signal.aborted) return;
+      this.#conversation = conversation;
+      this.#draw();
+      this.#frame.changed();
+    };
     try {
-      const { path, all } = await this.#path.read(id);
-      if (this.#hasLeft) return undefined;
-      this.#conversationId = id;
-      this.#reply?.detach();
-      for (const element of this.#shown.splice(0)) element.remove();
-      let replaced = Infinity;
-      for (const message of path) {
-        if (message.after === this.#after) replaced = this.#shown.length;
-        this.show(message, all);
-      }
-      this.#markReplaced(replaced);
-      return path.findLast(({ role }) => role === "user")?.content;
+      changed(await client.conversations.open(which, { changed }));
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      sessionStorage.removeItem(storageKey); // deleted, or of another person who used this tab
-      return undefined;
+      keep(storageKey, null); // deleted, or of another person who used this tab
     }
+    if (this.#left.signal.aborted) this.#conversation?.close();
   }
 
-  /** Shows a message at the end. A reply that is written is followed. */
-  show(message: Message, all: readonly Message[] = []): void {
-    const { client, changed } = this.#frame;
-    this.#path.pass(message.id);
-    if (message.role === "user") {
-      const element = this.#append(h("div", { part: "message user", dir: "auto" }, message.content));
-      this.#append(this.#questionTools(element, message.id, versionsOf(all, message), all));
-    } else if (message.status !== "in_progress") {
-      this.#newReply().end(message);
-    } else {
-      const stream = client.messages.resume(message.conversationId, message.id);
-      void this.#follow(stream, () => {})
-        .catch((error) => this.#frame.say(this.#reasonOf(error)))
-        .finally(changed);
+  /** Shows what there is to see: the path, and behind it what is unsent. */
+  #draw(): void {
+    const { list, say, storageKey } = this.#frame;
+    const conversation = this.#conversation;
+    const starters = list.querySelector("[part=starters]");
+    this.#isReplaced = false;
+    if (starters) this.#seen.show(conversation?.path ?? [], starters);
+    this.#drawUnsent(conversation?.unsent?.content ?? this.#beginning);
+    if (conversation && conversation.problem !== this.#problem) {
+      this.#problem = conversation.problem;
+      if (this.#problem !== undefined) say(reasonOf(this.#problem, this.#frame));
     }
+    if (conversation?.state !== "deleted") return;
+    keep(storageKey, null);
+    this.#conversation = undefined; // the next message begins another one
+    this.#edited = undefined;
   }
 
-  #append(element: HTMLElement): HTMLElement {
-    this.#shown.push(element);
-    this.#frame.list.append(element);
-    return element;
+  #drawUnsent(content: string | undefined): void {
+    const { list, text } = this.#frame;
+    if (content === undefined) {
+      if (this.#unsent) keep(this.#unsentKey, null);
+      this.#unsent?.remove();
+      this.#unsent = undefined;
+      this.#again?.();
+      return;
+    }
+    if (!this.#unsent) {
+      this.#unsent = h(
+        "div",
+        { part: "message user", dir: "auto", "aria-busy": "true" },
+        content,
+        this.#state,
+      );
+      list.append(this.#unsent);
+    }
+    const again = this.#again;
+    const name = navigator.onLine ? "failed" : "offline";
+    const said = again || !navigator.onLine ? [text(name)] : [];
+    if (again) said.push(" ");
+    const button = again && h("button", { type: "button", part: "again", onclick: again }, text("again"));
+    this.#state.replaceChildren(...said, ...(button ? [button] : []));
   }
 
-  #newReply(): Reply {
-    const add = (element: HTMLElement) => void this.#append(element);
-    return new Reply(this.#frame, add, (message) => this.#replyTools(message));
+  /** What a person has written. */
+  #words(attributes: { "aria-busy"?: string }, ...children: (Node | string)[]): HTMLElement {
+    const you = { part: "message user", role: "article", "aria-label": this.#frame.text("you") };
+    return h("div", { ...you, dir: "auto", ...attributes }, ...children);
   }
 
-  /** Buttons below a question: to write it anew, and to look at its other versions. */
-  #questionTools(
-    element: HTMLElement,
-    id: string,
-    versions: readonly Message[] = [],
-    all: readonly Message[] = [],
-  ): HTMLElement {
-    const edit = async (client: TwinClient, conversationId: string) => {
-      const { content, after } = await client.messages.get(conversationId, id);
-      this.stopEditing();
-      this.#after = after;
-      this.#markReplaced(this.#shown.indexOf(element));
-      this.#frame.giveBack(content);
+  /** A question. Below it: writing it anew, and looking at its other versions. */
+  #newQuestion(question: Message): SeenMessage {
+    const { text, giveBack } = this.#frame;
+    const edit = async () => {
+      this.#edited = question;
+      this.#draw();
+      giveBack(question.content);
     };
-    const at = versions.findIndex((each) => each.id === id);
-    const turn = (mark: string, to: number) => {
-      const version = versions[to];
-      const select = async (_: TwinClient, conversationId: string) => {
-        if (version) await this.#path.choose(conversationId, endOf(all, version));
-        await this.draw();
+    const pencil = this.#tool(text("edit"), icon("M4 20l1-5L16 4l4 4L9 19z"), edit);
+    const tools = h("p", { part: "tools mine" }, pencil);
+    const elements = [this.#words({}, question.content), tools];
+    let drawn = "";
+    const update = () => {
+      const versions = this.#conversation?.branchesOf(question) ?? [];
+      const at = versions.findIndex(({ id }) => id === question.id);
+      const place = `${at + 1} / ${versions.length}`;
+      const turn = (mark: string, to: number) => {
+        const version = versions[to];
+        const choose = async () => version && this.#conversation?.choose(version);
+        return this.#tool(`${to + 1} / ${versions.length}`, mark, choose, !version);
       };
-      return this.#tool(`${to + 1} / ${versions.length}`, mark, select, !version);
+      if (versions.length > 1 && place !== drawn)
+        tools.replaceChildren(pencil, turn("‹", at - 1), place, turn("›", at + 1));
+      drawn = place;
+      this.#settle(question, elements);
     };
-    const others =
-      versions.length > 1 ? [turn("‹", at - 1), `${at + 1} / ${versions.length}`, turn("›", at + 1)] : [];
-    const pencil = icon("M4 20l1-5L16 4l4 4L9 19z");
-    return h("p", { part: "tools mine" }, this.#tool(this.#frame.text("edit"), pencil, edit), ...others);
+    return { elements, update };
   }
 
-  /** Buttons below a reply: to ask for another one, and to say what one thinks of it. */
-  #replyTools({ id, inReplyTo, feedback }: Message): HTMLElement {
-    const again = async (client: TwinClient, conversationId: string) => {
-      const { content, after } = await client.messages.get(conversationId, inReplyTo ?? "");
-      const end = this.#shown.indexOf(tools);
-      const from = this.#shown.findLastIndex((each, at) => at < end && each.part.contains("user"));
-      this.#markReplaced(from);
-      this.#after = after;
-      await this.send(content);
+  /** A reply. Below it, once it has ended: asking for another one, and saying what one thinks of it. */
+  #newReply(first: Message): SeenMessage {
+    const { text, images, name } = this.#frame;
+    const reply = new Reply({ images, name: name(), failed: text("failed") });
+    let now = first;
+    const again = () => {
+      const question = this.#conversation?.path.find(({ id }) => id === now.after);
+      return this.#ask(question?.content ?? "", (conversation) => conversation.again(now));
     };
-    const rate = (label: string, rating: "up" | "down", path: string) => {
-      const button = this.#tool(label, icon(path), async (client, conversationId) => {
-        await client.feedback.give(conversationId, id, { rating });
-        for (const each of [up, down]) each.ariaPressed = String(each === button);
-      });
-      button.ariaPressed = String(feedback?.rating === rating);
-      return button;
-    };
+    const rate = (label: string, rating: "up" | "down", path: string) =>
+      this.#tool(label, icon(path), async () =>
+        this.#conversation?.rate(now, now.feedback?.rating === rating ? null : rating),
+      );
     // Labels that are read aloud in each language. They are drawn, as not every device has a font for them.
     const up = rate("👍", "up", "M7 11v9H4v-9zl4-8q3 0 3 3v3h5l-2 9q0 2-2 2H7");
     const down = rate("👎", "down", "M7 13V4H4v9zl4 8q3 0 3-3v-3h5l-2-9q0-2-2-2H7");
-    const arrow = icon("M20 4v5h-5M20 9a8 8 0 1 0 0 6");
-    const tools = h("p", { part: "tools" }, this.#tool(this.#frame.text("again"), arrow, again), up, down);
-    return tools;
-  }
-
-  /** A button that does something with the conversation, unless a message is sent or written. */
-  #tool(
-    label: string,
-    mark: Node | string,
-    act: (client: TwinClient, conversationId: string) => Promise<unknown>,
-    disabled = false,
-  ): HTMLButtonElement {
-    const onclick = () => {
-      if (this.#isBusy || this.isReplying || this.#conversationId === undefined) return;
-      act(this.#frame.client, this.#conversationId).catch((error) => this.#frame.say(this.#reasonOf(error)));
+    const another = this.#tool(text("again"), icon("M20 4v5h-5M20 9a8 8 0 1 0 0 6"), again);
+    const tools = h("p", { part: "tools" }, another, up, down);
+    const elements = [reply.element, tools];
+    const update = (message: Message) => {
+      reply.show(message);
+      now = message;
+      tools.hidden = message.status === "in_progress";
+      up.ariaPressed = String(message.feedback?.rating === "up");
+      down.ariaPressed = String(message.feedback?.rating === "down");
+      this.#settle(message, elements);
     };
-    return h(
-      "button",
-      { part: "tool", type: "button", "aria-label": label, title: label, disabled, onclick },
-      mark,
-    );
+    return { elements, update };
   }
 
-  /** Why a message was refused, and what can be done. */
-  #reasonOf(error: unknown): string {
-    return reasonOf(error, this.#frame);
+  /** What an edit replaces cannot be used. */
+  #settle({ id }: Message, elements: readonly HTMLElement[]): void {
+    this.#isReplaced ||= id === this.#edited?.id;
+    for (const element of elements) element.inert = this.#isReplaced;
+  }
+
+  /** A button that does something with the conversation. `isEnd`: there is nothing to do. */
+  #tool(label: string, mark: Node | string, act: () => Promise<unknown>, isEnd = false): HTMLButtonElement {
+    const onclick = () => void this.#try(act);
+    const part = isEnd ? "tool end" : "tool";
+    return h("button", { part, type: "button", "aria-label": label, title: label, onclick }, mark);
+  }
+
+  async #try(act: () => Promise<unknown>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      this.#frame.say(reasonOf(error, this.#frame));
+    }
   }
 
   get #unsentKey(): string {
     return `${this.#frame.storageKey} unsent`;
   }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof NotFoundError && error.code === "conversation_not_found";
 }
 
 /** Why something failed, and what can be done, in the frame's language. */
@@ -412,80 +367,42 @@ function timeAhead(seconds: number, language: string): string {
 
 /** A reply in the list. */
 class Reply {
-  readonly notes = h("p", { part: "state" });
-  readonly #frame: ThreadFrame;
+  readonly #failed: string;
   readonly #text = h("div", { part: "text" });
-  readonly #element = h("div", { part: "message reply" }, this.#text, this.notes);
+  readonly #notes = h("p", { part: "state" });
+  readonly element = h("div", { part: "message reply", role: "article" }, this.#text, this.#notes);
   readonly #view: MarkdownView;
-  readonly #add: (element: HTMLElement) => void;
-  readonly #toolsOf: (message: Message) => HTMLElement;
-  #content = "";
+  #message: Message | undefined;
   #isDrawn = true;
 
-  constructor(
-    frame: ThreadFrame,
-    add: (element: HTMLElement) => void,
-    toolsOf: (message: Message) => HTMLElement,
-  ) {
-    this.#frame = frame;
-    this.#add = add;
-    this.#toolsOf = toolsOf;
-    this.#view = new MarkdownView(this.#text, { images: frame.images });
+  /** `name`: who says it. `failed`: what is said of one that failed. */
+  constructor({ images, name, failed }: { images: boolean; name: string; failed: string }) {
+    this.element.ariaLabel = name;
+    this.#view = new MarkdownView(this.#text, { images });
+    this.#failed = failed;
   }
 
-  get content(): string {
-    return this.#content;
-  }
-
-  get hasBegun(): boolean {
-    return this.#element.isConnected;
-  }
-
-  /** Shows it, unless that has been done. Screen readers wait for its end, in place of reading word for word. */
-  begin(): void {
-    if (this.hasBegun) return;
-    this.#element.setAttribute("aria-busy", "true");
-    this.#add(this.#element);
-  }
-
-  take(event: StreamEvent): void {
-    if (event.type === "delta") this.#write(this.#content + event.content);
-    else if (event.type === "complete") this.end(event.message);
-    else if (event.type === "error") this.#fail();
-    else if (event.progress.stage === "continued") this.#write(this.#content.slice(0, event.id));
-  }
-
-  /** Shows how it ended. */
-  end(message: Message): void {
-    const { content, status, sources } = message;
-    if (!this.hasBegun) this.#add(this.#element);
-    this.#add(this.#toolsOf(message));
-    this.#content = content;
-    if (status === "failed") this.#fail();
-    else this.#finish();
-    this.notes.replaceChildren(
-      ...(sources ?? []).map(({ heading }) => h("span", { part: "source" }, `§ ${heading}`)),
-    );
-  }
-
-  #fail(): void {
-    this.#finish();
-    this.notes.textContent = this.#frame.text("failed");
-  }
-
-  #finish(): void {
-    this.#element.removeAttribute("aria-busy");
-    this.#view.show(this.#content);
-  }
-
-  /** Drawn once a frame, however many words that has. */
-  #write(content: string): void {
-    this.#content = content;
-    if (!this.#isDrawn) return;
-    this.#isDrawn = false;
-    requestAnimationFrame(() => {
-      this.#isDrawn = true;
-      if (this.#element.hasAttribute("aria-busy")) this.#view.show(this.#content, true);
-    });
+  /**
+   * Shows it as it is now; its words once a frame, however many that has. Screen readers wait for its end, in place of reading
+   * word for word.
+   */
+  show(message: Message): void {
+    if (message === this.#message) return;
+    this.#message = message;
+    const { status, content, sources } = message;
+    const isRunning = status === "in_progress";
+    if (isRunning) this.element.setAttribute("aria-busy", "true");
+    else this.element.removeAttribute("aria-busy");
+    if (!isRunning) {
+      this.#view.show(content);
+      const made = (sources ?? []).map(({ heading }) => h("span", { part: "source" }, `§ ${heading}`));
+      this.#notes.replaceChildren(...(status === "failed" ? [this.#failed] : made));
+    } else if (this.#isDrawn) {
+      this.#isDrawn = false;
+      requestAnimationFrame(() => {
+        this.#isDrawn = true;
+        if (this.#message?.status === "in_progress") this.#view.show(this.#message.content, true);
+      });
+    }
   }
 }

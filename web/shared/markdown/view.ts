@@ -57,14 +57,14 @@ function elementOf(block: MarkdownBlock, options: MarkdownOptions, isUnfinished:
     case "rule":
       return h("hr");
     case "quote":
-      return h("blockquote", {}, ...nodes(block.blocks));
+      return sided(h("blockquote", {}, ...nodes(block.blocks)));
     case "list": {
       const items = block.items.map((item) =>
         h("li", { dir: "auto" }, ...itemOf(item, block.isTight, nodes, text)),
       );
       return block.start === undefined
-        ? h("ul", {}, ...items)
-        : h("ol", { start: block.start === 1 ? undefined : String(block.start) }, ...items);
+        ? sided(h("ul", {}, ...items))
+        : sided(h("ol", { start: block.start === 1 ? undefined : String(block.start) }, ...items));
     }
     case "table": {
       const row = (cells: readonly string[], name: "th" | "td") =>
@@ -77,10 +77,20 @@ function elementOf(block: MarkdownBlock, options: MarkdownOptions, isUnfinished:
       return h(
         "div",
         { class: "table", tabindex: "0" },
-        h("table", {}, h("thead", {}, row(block.head, "th")), body),
+        sided(h("table", {}, h("thead", {}, row(block.head, "th")), body)),
       );
     }
   }
+}
+
+/**
+ * Marks, columns and lines are on the side where the words begin, whatever the page's direction is. `dir="auto"` does not look
+ * into the elements inside that have it.
+ */
+function sided<Block extends HTMLElement>(block: Block): Block {
+  const isRightToLeft = /^\P{L}*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u.test(block.textContent ?? "");
+  block.dir = isRightToLeft ? "rtl" : "ltr";
+  return block;
 }
 
 function itemOf(

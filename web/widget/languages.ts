@@ -1,0 +1,39 @@
+/**
+ * The widget's texts in the languages that the knowledge engine has, besides English: a script of their own, for pages that
+ * need it.
+ *
+ * @module
+ */
+
+/** By the language's code, in the order of the names. */
+export const languages: Readonly<Record<string, string>> = {
+  de: "Nachricht|Senden|Stopp|Das hat nicht geklappt.|Offline.|Erneut versuchen|Bitte die Seite neu laden.|Neue Unterhaltung|Schließen|Vergrößern|Bearbeiten|Zu lang:|Sie",
+  nl: "Bericht|Versturen|Stop|Dat is niet gelukt.|Offline.|Opnieuw proberen|Laad de pagina opnieuw.|Nieuw gesprek|Sluiten|Vergroten|Bewerken|Te lang:|U",
+  sv: "Meddelande|Skicka|Stoppa|Det gick inte.|Offline.|Försök igen|Ladda om sidan.|Ny konversation|Stäng|Förstora|Redigera|För långt:|Du",
+  da: "Besked|Send|Stop|Det lykkedes ikke.|Offline.|Prøv igen|Genindlæs siden.|Ny samtale|Luk|Forstør|Rediger|For langt:|Du",
+  no: "Melding|Send|Stopp|Det gikk ikke.|Frakoblet.|Prøv igjen|Last siden på nytt.|Ny samtale|Lukk|Forstørr|Rediger|For langt:|Du",
+  fr: "Message|Envoyer|Arrêter|Cela n’a pas fonctionné.|Hors ligne.|Réessayer|Rechargez la page.|Nouvelle conversation|Fermer|Agrandir|Modifier|Trop long :|Vous",
+  es: "Mensaje|Enviar|Detener|No ha funcionado.|Sin conexión.|Reintentar|Recarga la página.|Nueva conversación|Cerrar|Ampliar|Editar|Demasiado largo:|Tú",
+  it: "Messaggio|Invia|Ferma|Non ha funzionato.|Offline.|Riprova|Ricarica la pagina.|Nuova conversazione|Chiudi|Ingrandisci|Modifica|Troppo lungo:|Tu",
+  pt: "Mensagem|Enviar|Parar|Não funcionou.|Sem conexão.|Tentar de novo|Recarregue a página.|Nova conversa|Fechar|Ampliar|Editar|Muito longo:|Você",
+  ro: "Mesaj|Trimite|Oprește|Nu a mers.|Offline.|Încearcă din nou|Reîncarcă pagina.|Conversație nouă|Închide|Mărește|Editează|Prea lung:|Tu",
+  ru: "Сообщение|Отправить|Стоп|Не получилось.|Нет сети.|Повторить|Обновите страницу.|Новый разговор|Закрыть|Увеличить|Изменить|Слишком длинно:|Вы",
+  uk: "Повідомлення|Надіслати|Стоп|Не вдалося.|Немає мережі.|Повторити|Оновіть сторінку.|Нова розмова|Закрити|Збільшити|Змінити|Задовго:|Ви",
+  bg: "Съобщение|Изпрати|Стоп|Не се получи.|Няма мрежа.|Опитай пак|Презаредете страницата.|Нов разговор|Затвори|Увеличи|Промени|Твърде дълго:|Вие",
+  pl: "Wiadomość|Wyślij|Zatrzymaj|Nie udało się.|Offline.|Spróbuj ponownie|Odśwież stronę.|Nowa rozmowa|Zamknij|Powiększ|Edytuj|Za długie:|Ty",
+  cs: "Zpráva|Odeslat|Zastavit|Nepodařilo se.|Offline.|Zkusit znovu|Obnovte stránku.|Nová konverzace|Zavřít|Zvětšit|Upravit|Příliš dlouhé:|Vy",
+  ar: "رسالة|إرسال|إيقاف|لم ينجح ذلك.|غير متصل.|حاول مجددًا|أعد تحميل الصفحة.|محادثة جديدة|إغلاق|تكبير|تعديل|طويل جدًا:|أنت",
+  el: "Μήνυμα|Αποστολή|Διακοπή|Δεν πέτυχε.|Εκτός σύνδεσης.|Δοκιμή ξανά|Φορτώστε ξανά τη σελίδα.|Νέα συνομιλία|Κλείσιμο|Μεγέθυνση|Επεξεργασία|Πολύ μεγάλο:|Εσείς",
+  he: "הודעה|שליחה|עצירה|זה לא הצליח.|אין חיבור.|נסו שוב|טענו מחדש את הדף.|שיחה חדשה|סגירה|הגדלה|עריכה|ארוך מדי:|את/ה",
+  fa: "پیام|ارسال|توقف|انجام نشد.|آفلاین.|تلاش دوباره|صفحه را دوباره بارگیری کنید.|گفت‌وگوی تازه|بستن|بزرگ‌نمایی|ویرایش|خیلی طولانی:|شما",
+  tr: "Mesaj|Gönder|Durdur|Olmadı.|Çevrimdışı.|Tekrar dene|Sayfayı yenileyin.|Yeni konuşma|Kapat|Büyüt|Düzenle|Çok uzun:|Siz",
+  fi: "Viesti|Lähetä|Pysäytä|Se ei onnistunut.|Offline-tila.|Yritä uudelleen|Lataa sivu uudelleen.|Uusi keskustelu|Sulje|Suurenna|Muokkaa|Liian pitkä:|Sinä",
+  hu: "Üzenet|Küldés|Leállítás|Nem sikerült.|Nincs kapcsolat.|Újra|Töltse újra az oldalt.|Új beszélgetés|Bezárás|Nagyítás|Szerkesztés|Túl hosszú:|Ön",
+  ja: "メッセージ|送信|停止|うまくいきませんでした。|オフライン|再試行|ページを再読み込みしてください。|新しい会話|閉じる|拡大|編集|長すぎます:|あなた",
+  zh: "消息|发送|停止|操作未成功。|已离线。|重试|请刷新页面。|新对话|关闭|放大|编辑|太长:|您",
+  ko: "메시지|보내기|중지|실패했습니다.|오프라인|다시 시도|페이지를 새로 고치세요.|새 대화|닫기|확대|수정|너무 깁니다:|나",
+  hi: "संदेश|भेजें|रोकें|यह नहीं हो सका।|ऑफ़लाइन|फिर कोशिश करें|पेज फिर लोड करें।|नई बातचीत|बंद करें|बड़ा करें|बदलें|बहुत लंबा:|आप",
+  th: "ข้อความ|ส่ง|หยุด|ไม่สำเร็จ|ออฟไลน์|ลองอีกครั้ง|โหลดหน้านี้ใหม่|การสนทนาใหม่|ปิด|ขยาย|แก้ไข|ยาวเกินไป:|คุณ",
+  vi: "Tin nhắn|Gửi|Dừng|Không thành công.|Ngoại tuyến.|Thử lại|Hãy tải lại trang.|Cuộc trò chuyện mới|Đóng|Phóng to|Sửa|Quá dài:|Bạn",
+  id: "Pesan|Kirim|Hentikan|Tidak berhasil.|Luring.|Coba lagi|Muat ulang halaman.|Percakapan baru|Tutup|Perbesar|Ubah|Terlalu panjang:|Anda",
+};
