@@ -131,6 +131,7 @@ const writes: readonly (readonly [who: string, method: string, what: string, pat
     ["f", "DELETE", "a memory, deleted", "/end-users/ann_{p}/memory/echo"],
     ["f", "DELETE", "the client tokens of a person, deleted", "/client-tokens?endUser=dora"],
     ["j", "POST", "a key with a name of 100 characters", "/auth/api-keys", { name: costly.repeat(100) }],
+    ["j", "POST", "a key, rotated", "/auth/api-keys/key_0/rotate", {}],
     ["j", "DELETE", "a key, revoked", "/auth/api-keys/key_0"],
     ["tf", "POST", "/mcp: 1,000 twins", "/mcp", toolCall("list_twins", {})],
     [
