@@ -4,7 +4,6 @@
 
 import type { IdempotencyClaim, MessageRecord } from "../../core/store/records.ts";
 import type { BeginReply, Store } from "../../core/store/store.ts";
-import { whole } from "../support/whole.ts";
 import {
   claim,
   converse,
@@ -17,6 +16,7 @@ import {
   nextToBegin,
   start,
 } from "./store-records.ts";
+import { whole } from "./whole.ts";
 
 /** An owner's records. */
 export interface Records {

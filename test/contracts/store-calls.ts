@@ -6,7 +6,6 @@
 
 import { answerers } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
-import { whole, wholeTexts } from "../support/whole.ts";
 import {
   addAlone,
   begin,
@@ -24,6 +23,7 @@ import {
   toBegin,
   toEnd,
 } from "./store-records.ts";
+import { whole, wholeTexts } from "./whole.ts";
 
 /**
  * Calls every method of a store but `close`, on existing records.

@@ -7,7 +7,6 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Store } from "../../core/store/store.ts";
-import { whole } from "../support/whole.ts";
 import {
   begin,
   conversation,
@@ -21,6 +20,7 @@ import {
   toBegin,
   toEnd,
 } from "./store-records.ts";
+import { whole } from "./whole.ts";
 
 /** The part of the store's suite about conversations. */
 export function conversationsContract(open: () => Store): void {

@@ -7,7 +7,6 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { ConversationSlice, Reach, Store } from "../../core/store/store.ts";
-import { whole, wholeTexts } from "../support/whole.ts";
 import {
   begin,
   claim,
@@ -22,6 +21,7 @@ import {
   toBegin,
   toEnd,
 } from "./store-records.ts";
+import { whole, wholeTexts } from "./whole.ts";
 
 const slice = { offset: 0, limit: 20 };
 const messages = { ...slice, order: "asc" } as const;

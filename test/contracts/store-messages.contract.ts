@@ -8,7 +8,6 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { EndReply } from "../../core/store/records.ts";
 import type { MessageSlice, Store } from "../../core/store/store.ts";
-import { whole } from "../support/whole.ts";
 import {
   begin,
   converse,
@@ -20,6 +19,7 @@ import {
   start,
   toEnd,
 } from "./store-records.ts";
+import { whole } from "./whole.ts";
 
 /** The part of the store's suite about messages. */
 export function messagesContract(open: () => Store): void {

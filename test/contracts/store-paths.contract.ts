@@ -9,7 +9,6 @@ import { before, describe, test } from "node:test";
 import fc from "fast-check";
 import { type MessageRecord, mostBranches } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
-import { whole } from "../support/whole.ts";
 import {
   begin,
   converse,
@@ -22,6 +21,7 @@ import {
   toBegin,
   toEnd,
 } from "./store-records.ts";
+import { whole } from "./whole.ts";
 
 const slice = { offset: 0, limit: 100, order: "asc" } as const;
 

@@ -8,7 +8,6 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { MessageRecord } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
-import { whole, wholeTexts } from "../support/whole.ts";
 import {
   addAlone,
   begin,
@@ -24,6 +23,7 @@ import {
   start,
   toEnd,
 } from "./store-records.ts";
+import { whole, wholeTexts } from "./whole.ts";
 
 const page = { offset: 0, limit: 100 };
 const cancelled = { status: "cancelled", finishReason: "cancelled" } as const;

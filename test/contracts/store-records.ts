@@ -15,7 +15,7 @@ import type {
   MessageRecord,
 } from "../../core/store/records.ts";
 import type { AddMessage, BeginReply, ConversationEnd, Listing, Store } from "../../core/store/store.ts";
-import { whole } from "../support/whole.ts";
+import { whole } from "./whole.ts";
 
 /** When the tests' records were created. */
 export const start = Date.UTC(2030, 0, 1);

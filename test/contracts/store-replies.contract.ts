@@ -8,7 +8,6 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { before, describe, test } from "node:test";
 import type { AbandonedReply, BeginReply, Store } from "../../core/store/store.ts";
-import { whole } from "../support/whole.ts";
 import {
   type BeginFields,
   begin,
@@ -24,6 +23,7 @@ import {
   toBegin,
   toEnd,
 } from "./store-records.ts";
+import { whole } from "./whole.ts";
 
 /** The part of the store's suite about replies in progress. */
 export function repliesContract(open: () => Store): void {

@@ -8,8 +8,8 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Feedback } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
-import { whole, wholeTexts } from "../support/whole.ts";
 import { begin, converse, newConversation, newOwner, start, toEnd } from "./store-records.ts";
+import { whole, wholeTexts } from "./whole.ts";
 
 const up: Feedback = { rating: "up", comment: null, updatedAt: start + 10 };
 const down: Feedback = { rating: "down", comment: "Out of date. \u{1F44E}", updatedAt: start + 20 };

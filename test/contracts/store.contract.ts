@@ -9,7 +9,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Store } from "../../core/store/store.ts";
-import { whole } from "../support/whole.ts";
 import { claimsContract } from "./store-claims.contract.ts";
 import { clientTokensContract } from "./store-client-tokens.contract.ts";
 import { conversationsContract } from "./store-conversations.contract.ts";
@@ -31,6 +30,7 @@ import {
 } from "./store-records.ts";
 import { repliesContract } from "./store-replies.contract.ts";
 import { reviewContract } from "./store-review.contract.ts";
+import { whole } from "./whole.ts";
 
 /** A store under test. */
 export interface OpenStore {

@@ -13,8 +13,8 @@
 import { createApiKey } from "../../core/auth/secrets.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import { key as keyRecord } from "../contracts/store-records.ts";
+import { whole } from "../contracts/whole.ts";
 import { startOfTests } from "../support/harness.ts";
-import { whole } from "../support/whole.ts";
 import { Clients } from "./clients.ts";
 import { EngineHouse } from "./engine.ts";
 import { Ledger } from "./ledger.ts";

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import type { EventStream, MessageResource } from "../../core/mod.ts";
 import { messageResource } from "../../core/wire/resources.ts";
+import { whole } from "../contracts/whole.ts";
 import { parseEvents, type StreamEvent } from "../support/harness.ts";
-import { whole } from "../support/whole.ts";
 import type { Ledger, StoredReply } from "./ledger.ts";
 import type { Process } from "./processes.ts";
 import type { World } from "./world.ts";

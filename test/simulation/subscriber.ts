@@ -5,10 +5,10 @@
 
 import type { EventStream } from "../../core/mod.ts";
 import { isEventStream } from "../../core/wire/request.ts";
+import { whole } from "../contracts/whole.ts";
 import { assertConversationEvent } from "../support/conformance.ts";
 import type { ConversationEvent } from "../support/event-reader.ts";
 import { Told, type ToldEnd } from "../support/told.ts";
-import { whole } from "../support/whole.ts";
 import type { Ask } from "./asking.ts";
 import type { KnownConversation } from "./knowledge.ts";
 import type { Ledger, StoredReply } from "./ledger.ts";

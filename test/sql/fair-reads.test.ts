@@ -12,11 +12,11 @@ import type { TwinEngine } from "../../core/twins/engine.ts";
 import { readConfig } from "../../server/command-line.ts";
 import { openStorage, type Storage } from "../../server/storage.ts";
 import { begin, converse, messagesOf, newConversation, newOwner } from "../contracts/store-records.ts";
+import { whole } from "../contracts/whole.ts";
 import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { makeFolder } from "../sqlite/fixture.ts";
 import { createGate } from "../support/gate.ts";
 import { inProcess, openFixture } from "../support/harness.ts";
-import { whole } from "../support/whole.ts";
 
 const folder = await makeFolder();
 

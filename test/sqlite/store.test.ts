@@ -20,7 +20,7 @@ import {
   toBegin,
   toEnd,
 } from "../contracts/store-records.ts";
-import { whole } from "../support/whole.ts";
+import { whole } from "../contracts/whole.ts";
 import { damage, firstConversation, makeFolder, quickDisk, storeOn, watched } from "./fixture.ts";
 
 const folder = await makeFolder();
