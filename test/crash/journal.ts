@@ -327,7 +327,8 @@ function endOf(
   question: string,
   runs: ReadonlyMap<number, number>,
 ): "whole" | "continued" | "interrupted" {
-  const whole = twinId === "echo" ? question : answerTo(question);
+  const answer = twinId === "clerk" ? partsOf(question).join("\n\n") : answerTo(question); // calls stand between paragraphs
+  const whole = twinId === "echo" ? question : answer;
   if (twinId === "clerk" && error?.code === "interrupted") {
     assert.ok(whole.startsWith(content), `${id} is no part of its answer`);
     return "interrupted";
