@@ -55,7 +55,7 @@ class WatchedStream implements EventStream {
   readonly heartbeatMs: EventStream["heartbeatMs"];
   readonly memory: EventStream["memory"];
   readonly #events: EventStream;
-  readonly #closed: () => void;
+  #closed: () => void;
 
   constructor(events: EventStream, closed: () => void) {
     this.clock = events.clock;
@@ -76,6 +76,7 @@ class WatchedStream implements EventStream {
   close(): void {
     this.#events.close();
     this.#closed();
+    this.#closed = () => {};
   }
 }
 
