@@ -135,7 +135,7 @@ function examplesOf(file: string, text: string): string[] {
   const blocks = [...prose.matchAll(/^```(\S*)\n([\s\S]*?)^```$/gm)];
   for (const [, language = ""] of blocks) {
     assert.ok(
-      ["ts", "js", "py", "sh", "json", "markdown", "nginx", "yaml", "html", ""].includes(language),
+      ["ts", "tsx", "js", "py", "sh", "json", "markdown", "nginx", "yaml", "html", ""].includes(language),
       `${file}: ${language}`,
     );
   }
