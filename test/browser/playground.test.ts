@@ -6,9 +6,20 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
+import { TwinClient } from "../../client/mod.ts";
+import { signToken } from "../../core/auth/jwt.ts";
 import { startServerInTerminal } from "../server/process.ts";
 import { assertAccessible, assertFitsScreens, openPage, type WatchedPage } from "./browsers.ts";
-import { lastingText, openPlayground, type Playground, replyOn, say, send, someText } from "./playground.ts";
+import {
+  lastingText,
+  openPlayground,
+  type Playground,
+  playgroundSecret,
+  replyOn,
+  say,
+  send,
+  someText,
+} from "./playground.ts";
 import { sharedBrowsers } from "./shared-browsers.ts";
 
 for (const { name, skip, start } of sharedBrowsers) {
@@ -40,7 +51,10 @@ for (const { name, skip, start } of sharedBrowsers) {
         await page.goto(link);
         const signedIn = async () => {
           await page.locator("#twins button").first().waitFor();
-          assert.match(await page.innerText("#account"), /^twin_\S+… · \d+ of 500 requests left$/);
+          assert.match(
+            await page.innerText("#account"),
+            /^playground · twin_\S+… · \d+ of 500 requests left$/,
+          );
         };
         await signedIn();
         assert.doesNotMatch(page.url(), /code|token/);
@@ -95,6 +109,96 @@ for (const { name, skip, start } of sharedBrowsers) {
           line.includes(`?after=${offset}`),
         ),
       );
+    });
+
+    test("leaves the focus on what can be done next: at a cut, at its resumption, at the end", async () => {
+      await using page = await open();
+      const focused = () => page.evaluate(() => document.activeElement?.id);
+      await say(page, lastingText);
+      await page.locator("#cut").press("Enter");
+      assert.equal(await focused(), "resume");
+      await page.keyboard.press("Enter");
+      assert.equal(await focused(), "cut");
+      await page.locator("#cancel").press("Enter");
+      await page.locator(".notes", { hasText: "Cancelled" }).waitFor();
+      const isPhone = await page.evaluate(() => !matchMedia("(hover: hover)").matches); // as Firefox without a window is
+      assert.equal(await focused(), isPhone ? "messages" : "content");
+    });
+
+    test("keeps who is signed in over a reload, whichever credential it was, and says whose conversations are shown", async () => {
+      await using page = await openPage(browser);
+      await page.goto(server.url);
+      const key = await server.key();
+      for (const [credential, whose] of [
+        [await server.token(), "alice"],
+        [key, "this key's owner"],
+      ] as const) {
+        await page.fill("#credential", credential);
+        await page.click("#signin-form button");
+        for (let time = 0; time < 2; time++) {
+          await page.locator("#twins button").waitFor();
+          assert.equal(await page.innerText("#whose"), `Conversations of ${whose}`.toUpperCase());
+          assert.match(await page.innerText("#account"), new RegExp(`^${whose} · twin_\\S+… · \\d+ of 500`));
+          await page.reload();
+        }
+        await page.locator("#twins button").waitFor();
+        await page.click("#sign-out");
+        await page.locator("#signin-form").waitFor();
+        await page.reload();
+        await page.locator("#signin-form").waitFor();
+      }
+    });
+
+    test("stays signed in with the key that it made when the token has expired", async () => {
+      await using page = await openPage(browser, {}, /status of 401/);
+      await page.goto(server.url);
+      const owner = new TwinClient({ baseUrl: server.url, apiKey: await server.token() });
+      const { key } = await owner.keys.create({ name: "playground", scope: "full_access" });
+      const expired = await signToken({ secret: playgroundSecret, sub: "alice", expiresInSeconds: -600 });
+      await page.evaluate(
+        (text) => sessionStorage.setItem("playground", text),
+        JSON.stringify({ credential: expired, key }),
+      );
+      await page.reload();
+      await page.locator("#twins button").waitFor();
+      assert.equal(await page.innerText("#whose"), "CONVERSATIONS OF ALICE");
+    });
+
+    test("keeps no credential where the page may be on another's machine", async () => {
+      await using page = await openPage(browser, {}, /Cross-Origin-Opener-Policy/); // over plain HTTP
+      await page.route("http://twins.example/**", async (route) => {
+        const url = route.request().url().replace("http://twins.example", server.url);
+        await route.fulfill({
+          response: await route.fetch({
+            url,
+            headers: { ...route.request().headers(), host: new URL(server.url).host },
+          }),
+        });
+      });
+      await page.goto("http://twins.example/");
+      await page.fill("#credential", await server.key());
+      await page.click("#signin-form button");
+      await page.locator("#twins button").waitFor();
+      assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    });
+
+    test("shows a question beside its reply on wide screens, and the whole account on a phone", async () => {
+      await using page = await open();
+      await page.setViewportSize({ width: 1920, height: 1000 });
+      await send(page, someText);
+      await replyOn(page);
+      const box = async (selector: string) =>
+        (await page.locator(selector).last().boundingBox()) ?? { x: 0, width: 0 };
+      const [question, reply] = [await box(".message.user"), await box(".message.twin")];
+      assert.ok(question.x + question.width - reply.x < 800, "both are in one column");
+      for (const width of [360, 390]) {
+        await page.setViewportSize({ width, height: 844 });
+        const isWhole = await page
+          .locator("#account")
+          .evaluate((account) => account.scrollWidth <= account.clientWidth);
+        assert.ok(isWhole, `the account is cut at ${width} pixels`);
+      }
+      await assertFitsScreens(page);
     });
 
     test("goes on after a reload in the middle of a reply", async () => {

@@ -11,7 +11,8 @@ import { signToken } from "../../core/auth/jwt.ts";
 import { startServer } from "../server/process.ts";
 import type { Variables } from "../support/child-process.ts";
 
-const secret = "a secret for tests, 32 bytes long or more";
+/** What its JWTs are signed with. */
+export const playgroundSecret = "a secret for tests, 32 bytes long or more";
 
 const echo = `---
 name: Echo
@@ -41,7 +42,7 @@ function words(length: number): string {
 /** A server with a twin that repeats what it is told. */
 export interface Playground extends AsyncDisposable {
   readonly url: string;
-  /** Opens the playground, signed in as after a reload: the token is in the history entry. `address`: where a proxy is. */
+  /** Opens the playground, signed in as after a reload: the tab has kept the token. `address`: where a proxy is. */
   open(page: Page, address?: string): Promise<void>;
   /** A JWT of the same owner. */
   token(): Promise<string>;
@@ -58,8 +59,8 @@ export async function openPlayground(
   const twins = await mkdtemp(join(tmpdir(), "twins-playground-"));
   for (const [file, text] of Object.entries(files)) await writeFile(join(twins, file), text);
   const flags = ["--database", "memory:", "--twins", twins];
-  const server = await startServer(flags, { JWT_SECRET: secret, ...variables });
-  const token = () => signToken({ secret, sub: "alice", expiresInSeconds: 600 });
+  const server = await startServer(flags, { JWT_SECRET: playgroundSecret, ...variables });
+  const token = () => signToken({ secret: playgroundSecret, sub: "alice", expiresInSeconds: 600 });
   async function key(): Promise<string> {
     const owner = new TwinClient({ baseUrl: server.url, apiKey: await token() });
     return (await owner.keys.create({ name: "test", scope: "full_access" })).key;
@@ -70,7 +71,10 @@ export async function openPlayground(
     token,
     async open(page, address = server.url) {
       await page.goto(address);
-      await page.evaluate((token) => history.replaceState({ token }, "", location.href), await token());
+      await page.evaluate(
+        (credential) => sessionStorage.setItem("playground", JSON.stringify({ credential })),
+        await token(),
+      );
       await page.reload();
     },
     async stored(page) {

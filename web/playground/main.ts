@@ -12,7 +12,15 @@ import { ask } from "./dialog.ts";
 import { openKeys } from "./keys.ts";
 import { announce, reasonOf } from "./page.ts";
 import { openQuestions } from "./questions.ts";
-import { namedInAddress, nameInAddress, type Session, signIn, tokenOfPage } from "./session.ts";
+import {
+  type Credentials,
+  credentialsOfPage,
+  namedInAddress,
+  nameInAddress,
+  type Session,
+  signIn,
+  signOut,
+} from "./session.ts";
 import { makeTabs } from "./tabs.ts";
 import { showUse } from "./use.ts";
 import { Wire } from "./wire.ts";
@@ -23,10 +31,12 @@ const page = {
   signInReason: byId("signin-reason", HTMLElement),
   credential: byId("credential", HTMLInputElement),
   account: byId("account", HTMLElement),
+  signOut: byId("sign-out", HTMLButtonElement),
   tabs: byId("tabs", HTMLElement),
   desk: byId("desk", HTMLElement),
   workbench: byId("talk", HTMLElement),
   twins: byId("twins", HTMLElement),
+  whose: byId("whose", HTMLElement),
   conversations: byId("conversations", HTMLElement),
   title: byId("chat-title", HTMLElement),
   about: byId("chat-about", HTMLElement),
@@ -80,9 +90,9 @@ function showUnsent(content: string, error: unknown): void {
   page.problem.append(" ", again);
 }
 
-async function enter(credential: string): Promise<void> {
+async function enter(credentials: Credentials): Promise<void> {
   try {
-    session = await signIn(credential, wire.fetch);
+    session = await signIn(credentials, wire.fetch);
   } catch (error) {
     askToSignIn(reasonOf(error));
     return;
@@ -91,7 +101,9 @@ async function enter(credential: string): Promise<void> {
   page.credential.value = "";
   page.tabs.hidden = false;
   page.desk.hidden = false;
-  const { mayWrite } = session;
+  page.signOut.hidden = false;
+  const { mayWrite, whose } = session;
+  page.whose.textContent = `Conversations of ${whose}`;
   page.content.disabled = !mayWrite;
   page.content.placeholder = mayWrite ? "Ask something" : "This key may only read.";
   const tab = namedInAddress("tab") ?? "talk";
@@ -333,12 +345,23 @@ function showChoices(): void {
 function showState(): void {
   const state = view?.state ?? "idle";
   const mayWrite = session?.mayWrite ?? false;
+  const focused = document.activeElement;
   buttons.send.disabled = state !== "idle" || !mayWrite;
   buttons.twice.disabled = state !== "idle" || !mayWrite;
   buttons.cut.disabled = state !== "following";
   buttons.resume.disabled = state !== "cut";
   buttons.cancel.disabled = (state !== "following" && state !== "cut") || !mayWrite;
   page.state.textContent = describe(state, view?.offset ?? 0);
+  if (focused instanceof HTMLButtonElement && focused.disabled && Object.values(buttons).includes(focused))
+    focusNext(state);
+}
+
+/** The button that had the focus does nothing now: what does has it instead. */
+function focusNext(state: ConversationView["state"]): void {
+  if (state === "cut") buttons.resume.focus();
+  else if (state === "following") buttons.cut.focus();
+  else if (matchMedia("(hover: hover)").matches) page.content.focus();
+  else page.messages.focus(); // the field would open a phone's keyboard
 }
 
 function describe(state: ConversationView["state"], offset: number): string {
@@ -355,10 +378,10 @@ function describe(state: ConversationView["state"], offset: number): string {
 }
 
 async function showUsage(): Promise<void> {
-  const { client, name } = required(session);
+  const { client, name, whose } = required(session);
   try {
     const { remaining, limit } = await client.usage.get();
-    page.account.textContent = `${name} · ${remaining} of ${limit} requests left`;
+    page.account.textContent = `${whose} · ${name} · ${remaining} of ${limit} requests left`;
   } catch (error) {
     showProblem(error);
   }
@@ -405,7 +428,7 @@ showPart("chat");
 
 page.signInForm.addEventListener("submit", (event) => {
   event.preventDefault();
-  void enter(page.credential.value.trim());
+  void enter({ credential: page.credential.value.trim() });
 });
 page.composer.addEventListener("submit", (event) => {
   event.preventDefault();
@@ -427,13 +450,14 @@ buttons.resume.addEventListener("click", () => view?.resume());
 buttons.cancel.addEventListener("click", () => void attempt(async () => view?.cancel()));
 byId("rename", HTMLButtonElement).addEventListener("click", () => void attempt(rename));
 byId("delete", HTMLButtonElement).addEventListener("click", () => void attempt(deleteConversation));
+page.signOut.addEventListener("click", signOut);
 byId("clear", HTMLButtonElement).addEventListener("click", () => wire.clear());
 
 async function start(): Promise<void> {
   try {
-    const token = await tokenOfPage();
-    if (token === undefined) askToSignIn("");
-    else await enter(token);
+    const credentials = await credentialsOfPage();
+    if (credentials) await enter(credentials);
+    else askToSignIn("");
   } catch (error) {
     askToSignIn(reasonOf(error));
   }

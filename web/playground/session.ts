@@ -4,7 +4,8 @@
  * @module
  */
 
-import { TwinClient } from "../../client/mod.ts";
+import { AuthenticationError, TwinClient } from "../../client/mod.ts";
+import { keep, kept } from "../shared/kept.ts";
 
 /** Where the service is: the page is at its root. */
 export const baseUrl = new URL(".", location.href).href.replace(/\/$/, "");
@@ -14,6 +15,8 @@ export interface Session {
   readonly client: TwinClient;
   /** What to call it. */
   readonly name: string;
+  /** Whose conversations it shows: "alice". */
+  readonly whose: string;
   /** Whether it may do more than read. */
   readonly mayWrite: boolean;
   /** The questions to begin with a twin. */
@@ -24,23 +27,46 @@ export interface Session {
   readonly keyId?: string;
 }
 
+/** What a page signs in with. */
+export interface Credentials {
+  /** An API key, or a JWT. */
+  readonly credential: string;
+  /** The key that the page made of a JWT, which lasts longer than that. */
+  readonly key?: string;
+}
+
+/** Where the tab keeps what it signs in with. */
+const place = "playground";
+
+/** Whether the page comes from the machine that it is shown on. */
+const isOwnMachine = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
+
 /**
- * The token of whoever opened the page by the server's link: its code, which works once, is exchanged for it. The token is
- * in the history entry, where a reload finds it and no one sees it. A credential in the address is never used: anyone could
- * have made such a link. Undefined: the page was opened otherwise.
+ * What the page signs in with: the code of the server's link, which works once and is exchanged for a JWT, or what the tab
+ * has kept over a reload. A credential in the address is never used: anyone could have made such a link.
  */
-export async function tokenOfPage(): Promise<string | undefined> {
-  const fragment = new URLSearchParams(location.hash.slice(1));
-  const code = fragment.get("code");
-  if (code !== null) {
-    history.replaceState(null, "", location.pathname);
-    const headers = { Authorization: `Bearer ${code}` };
-    const answer = await fetch(`${baseUrl}/sign-in`, { method: "POST", headers });
-    const { data, error } = await answer.json();
-    if (!answer.ok) throw new Error(error.message);
-    history.replaceState({ token: data.token }, "", location.pathname);
+export async function credentialsOfPage(): Promise<Credentials | undefined> {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  if (code === null) {
+    const text = kept(place);
+    return text === null ? undefined : JSON.parse(text);
   }
-  return history.state?.token;
+  history.replaceState(null, "", location.pathname);
+  const headers = { Authorization: `Bearer ${code}` };
+  const answer = await fetch(`${baseUrl}/sign-in`, { method: "POST", headers });
+  const { data, error } = await answer.json();
+  if (!answer.ok) throw new Error(error.message);
+  return { credential: data.token };
+}
+
+/** Has the tab keep what it signs in with over a reload, on one's own machine alone. */
+function keepCredentials(credentials: Credentials): void {
+  if (isOwnMachine) keep(place, JSON.stringify(credentials));
+}
+
+export function signOut(): void {
+  keep(place, null);
+  location.replace(location.pathname);
 }
 
 /** What the address names: a conversation, a tab. */
@@ -58,23 +84,53 @@ export function nameInAddress(what: "conversation" | "tab", value: string | unde
   history.replaceState(history.state, "", address);
 }
 
-/** Signs in with an API key, or with a JWT, of which it makes a key. That ends with the page. */
-export async function signIn(credential: string, fetch: typeof globalThis.fetch): Promise<Session> {
+/** Signs in with an API key, or with a JWT, of which it makes a key. That ends with the page, or within a day. */
+export async function signIn(
+  { credential, key: earlierKey }: Credentials,
+  fetch: typeof globalThis.fetch,
+): Promise<Session> {
   if (credential.startsWith("twin")) {
-    const client = new TwinClient({ baseUrl, apiKey: credential, fetch, onBusy: "wait" });
-    const { scope } = await client.usage.get();
-    const name = `${credential.slice(0, 12)}…`;
-    return { client, name, mayWrite: scope === "full_access", starters: startersFor(credential) };
+    const session = await signInWithKey(credential, fetch);
+    keepCredentials({ credential });
+    return session;
   }
   const owner = new TwinClient({ baseUrl, apiKey: credential, fetch });
-  const { key, id, prefix } = await owner.keys.create({
-    name: "playground",
-    scope: "full_access",
-    expiresInDays: 1,
-  });
-  revokeWithPage(id, credential);
+  const whose = subjectOf(credential) ?? "the token's owner";
+  try {
+    const made = await owner.keys.create({ name: "playground", scope: "full_access", expiresInDays: 1 });
+    revokeWithPage(made.id, credential);
+    keepCredentials({ credential, key: made.key });
+    return { ...sessionOf(made.key, fetch), whose, mayWrite: true, owner, keyId: made.id };
+  } catch (error) {
+    // The token has expired since the page was opened: its key can still be used.
+    if (!(error instanceof AuthenticationError) || earlierKey === undefined) throw error;
+    return { ...(await signInWithKey(earlierKey, fetch)), whose, owner };
+  }
+}
+
+async function signInWithKey(key: string, fetch: typeof globalThis.fetch): Promise<Session> {
+  const session = sessionOf(key, fetch);
+  const { scope } = await session.client.usage.get();
+  const whose = key.startsWith("twinct_") ? "one person" : "this key's owner";
+  return { ...session, whose, mayWrite: scope === "full_access" };
+}
+
+function sessionOf(key: string, fetch: typeof globalThis.fetch) {
   const client = new TwinClient({ baseUrl, apiKey: key, fetch, onBusy: "wait" });
-  return { client, name: `${prefix}…`, mayWrite: true, starters: startersFor(key), owner, keyId: id };
+  return { client, name: `${key.slice(0, 12)}…`, starters: startersFor(key) };
+}
+
+/** Whose a JWT is, as it says itself: only to be shown. Undefined: it is no JWT. */
+function subjectOf(token: string): string | undefined {
+  try {
+    const bytes = atob((token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/"));
+    const { sub } = JSON.parse(
+      new TextDecoder().decode(Uint8Array.from(bytes, (each) => each.charCodeAt(0))),
+    );
+    return typeof sub === "string" ? sub : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Asks the page's own server, which has questions for twins with files. */

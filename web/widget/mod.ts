@@ -12,7 +12,7 @@ import {
   TwinServiceError,
 } from "../../client/mod.ts";
 import { followEnd, h, icon } from "../shared/dom.ts";
-import { keep, kept } from "./kept.ts";
+import { keep, kept } from "../shared/kept.ts";
 import { style } from "./style.ts";
 import { directionOf, hasTexts, loadTexts, type TextName, textNames, textsOf } from "./texts.ts";
 import { reasonOf, Thread } from "./thread.ts";

@@ -16,9 +16,9 @@ import {
   TwinServiceError,
 } from "../../client/mod.ts";
 import { h, icon } from "../shared/dom.ts";
+import { keep, kept } from "../shared/kept.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
 import { loadAtTop, type SeenMessage, SeenPath } from "../shared/seen.ts";
-import { keep, kept } from "./kept.ts";
 import type { TextName } from "./texts.ts";
 
 /** What a thread needs of its frame, and tells it. */

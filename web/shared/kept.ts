@@ -1,5 +1,5 @@
 /**
- * What the tab keeps of a widget.
+ * What the tab keeps of a page.
  *
  * @module
  */
