@@ -33,7 +33,7 @@ for (const { name, skip, start } of sharedBrowsers) {
     after(() => server?.[Symbol.asyncDispose]());
 
     /** A page with the widget, of an end user of its own. Browsers report refusals and broken connections, as they should. */
-    async function open(attributes = "", requestsPerHour = 60) {
+    async function open(attributes = "", requestsPerHour = 60, backend = client) {
       const page = await openPage(browser, {}, /status of|NetworkError|ERR_|Failed to load/);
       const endUser = `user-${Math.random()}`;
       const address = `${server.url}/shop`;
@@ -42,7 +42,7 @@ for (const { name, skip, start } of sharedBrowsers) {
         <main><twin-chat twin="echo" token-url="/token" ${attributes}></twin-chat></main>`;
       await page.route(address, (route) => route.fulfill({ contentType: "text/html", body: html }));
       await page.route(`${server.url}/token`, async (route) => {
-        const { token } = await client.clientTokens.create({ endUser, requestsPerHour });
+        const { token } = await backend.clientTokens.create({ endUser, requestsPerHour });
         await route.fulfill({ json: { token } });
       });
       await readAlong(page);
@@ -170,6 +170,29 @@ for (const { name, skip, start } of sharedBrowsers) {
         "POST /api/v1/conversations",
         "POST /api/v1/conversations/…/messages/stream",
       ]);
+    });
+
+    test("a visitor who asks three questions costs seven requests of the key, as the documents say", async () => {
+      const owner = new TwinClient({ baseUrl: server.url, apiKey: await server.token() });
+      const { key } = await owner.keys.create({ name: "a shop", scope: "full_access" });
+      const shop = new TwinClient({ baseUrl: server.url, apiKey: key });
+      const spent = async () => {
+        const { limit, remaining } = await shop.usage.get();
+        return limit - remaining;
+      };
+      await using chat = await open("", 60, shop);
+      assert.equal(await spent(), 2);
+      for (const [content, cost] of [
+        ["word0 first", 5],
+        ["word0 second", 6],
+        ["word0 third", 7],
+      ] as const) {
+        const isFollowed = cost > 5 || chat.page.waitForResponse(/conversations\/\w+\/stream/);
+        await chat.say(content);
+        await chat.replies.getByText(content).waitFor();
+        await isFollowed;
+        assert.equal(await spent(), cost);
+      }
     });
 
     test("Enter while a reply is written neither stops it nor loses the words", async () => {
