@@ -34,7 +34,7 @@ export async function buildPage(name: PageName): Promise<string> {
   const style = (await bundle("shared/base.css")) + (await bundle(`${name}/page.css`));
   const body = await readFile(pathOf(`${name}/page.html`), "utf8");
   const icon =
-    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='%23178a84'%3E%3Cpath d='M8.5 3a5.5 5.5 0 0 0-2.9 10.2A7.7 7.7 0 0 0 1 20a1 1 0 0 0 1 1h9.1a9.4 9.4 0 0 1 3.2-6.9A5.5 5.5 0 0 0 8.5 3Z' opacity='.6'/%3E%3Cpath d='M17 9.5a4 4 0 0 0-2 7.5 6 6 0 0 0-2.6 3 .8.8 0 0 0 .8 1h8.2a.8.8 0 0 0 .8-1A6 6 0 0 0 19 17a4 4 0 0 0-2-7.5Z'/%3E%3C/svg%3E";
+    "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2024%2024'%20fill='%23178a84'%3E%3Cpath%20d='M8.5%203a5.5%205.5%200%200%200-2.9%2010.2A7.7%207.7%200%200%200%201%2020a1%201%200%200%200%201%201h9.1a9.4%209.4%200%200%201%203.2-6.9A5.5%205.5%200%200%200%208.5%203Z'%20opacity='.6'/%3E%3Cpath%20d='M17%209.5a4%204%200%200%200-2%207.5%206%206%200%200%200-2.6%203%20.8.8%200%200%200%20.8%201h8.2a.8.8%200%200%200%20.8-1A6%206%200%200%200%2019%2017a4%204%200%200%200-2-7.5Z'/%3E%3C/svg%3E";
   const html = `<!doctype html>
 <html lang="en">
 <head>

@@ -28,7 +28,7 @@ export function tryOut({ method, path, operation }: Endpoint): HTMLElement {
   const example = requestBody?.content["application/json"]?.example;
   const body = requestBody && h("textarea", { rows: "5", spellcheck: "false", "aria-label": "Body" });
   if (body) body.value = JSON.stringify(example ?? {}, undefined, 2);
-  const answer = h("pre", { tabindex: "0", hidden: true, "aria-label": "Answer" });
+  const answer = h("pre", { role: "group", tabindex: "0", hidden: true, "aria-label": "Answer" });
   const stop = h("button", { type: "button", hidden: true }, "Stop");
   const send = async (event: Event) => {
     event.preventDefault();
