@@ -89,9 +89,10 @@ describe("the input of a tool", { timeout: 30_000 }, () => {
     });
   }
 
-  for (const of of ["^(?=a)b", "(a)\\1", "((a{100}){100}){100}", `(${"a?".repeat(200)}){500}`]) {
-    test(`is not checked against the pattern ${of.slice(0, 30)}, and the log says so`, async () => {
-      const { input, logged } = await call(pattern(of), { q: "x" });
+  // Not `of of`: Node's own reader of TypeScript takes that for an error.
+  for (const given of ["^(?=a)b", "(a)\\1", "((a{100}){100}){100}", `(${"a?".repeat(200)}){500}`]) {
+    test(`is not checked against the pattern ${given.slice(0, 30)}, and the log says so`, async () => {
+      const { input, logged } = await call(pattern(given), { q: "x" });
       assert.deepEqual(input, { q: "x" });
       assert.match(logged.join(), /cannot be checked in linear time/);
     });

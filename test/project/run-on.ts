@@ -53,8 +53,6 @@ const leftToFull = Object.fromEntries(
     : computing.map((folder) => [folder, "computes on injected time; FULL=1 runs it here, too"]),
 );
 
-const scratchGoes = "its scratch folder is removed before it ends there, which is not understood yet";
-
 /** The tests of PostgreSQL, but not those of its plans. */
 const leavePostgresOut = (reason: string) => ({
   "postgres/address.test.ts": reason,
@@ -115,9 +113,6 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "project/examples.test.ts": otherNode,
       ...leavePostgresOut(otherNode),
       "redis/redis.test.ts": otherNode,
-      "openai-models": "ends with 1 there where its files share a process, which is not understood yet",
-      "server/models.test.ts": scratchGoes,
-      "sql/fair-reads.test.ts": scratchGoes,
       "server/server.test.ts":
         "starts the server dozens of times, which takes long; start.test.ts starts it here",
     },
@@ -136,8 +131,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
         "expects Node's messages and starts processes with its flags; store.test.ts runs here",
       "sqlite/buckets.test.ts": "starts other processes with Node's flags; limiter.test.ts runs here",
       "sqlite/disk.test.ts": "starts other processes with Node's flags; store.test.ts runs here",
-      "sqlite/restore.test.ts":
-        "expects a write-ahead log that Deno's SQLite removes as it closes; Node runs it",
+      "sqlite/restore.test.ts": "starts other processes with Node's flags; store.test.ts runs here",
     },
   },
   bun: {

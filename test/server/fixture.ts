@@ -3,19 +3,17 @@
  */
 
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after } from "node:test";
 import { type Script, startModelServer } from "../openai-models/model-server.ts";
 import type { Ended } from "../support/child-process.ts";
+import { makeScratch } from "../support/folder.ts";
 import { dataOf, jsonRequest } from "../support/harness.ts";
 import { runServer, type ServerProcess, startServer } from "./process.ts";
 
-/** Makes new folders, each with one twin that echoes and those that are given. Removes them after a file's tests. */
+/** Makes new folders, each with one twin that echoes and those that are given. They go with this process. */
 export async function createScratch() {
-  const root = await mkdtemp(join(tmpdir(), "twin-service-server-"));
-  after(() => rm(root, { recursive: true, force: true }));
+  const root = await makeScratch("twin-service-server");
   let folders = 0;
   return async (twins: Readonly<Record<string, string>> = {}) => {
     const folder = join(root, String(folders++));

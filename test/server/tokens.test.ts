@@ -5,21 +5,11 @@
 
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
-import fileSystem, {
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
+import fileSystem, { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { decodeJwt, SignJWT } from "jose";
 import { noLog } from "../../core/base/log.ts";
 import { readConfig } from "../../server/command-line.ts";
@@ -27,6 +17,7 @@ import { readOrCreateSecret } from "../../server/secret-file.ts";
 import type { Settings } from "../../server/settings.ts";
 import { makeToken, openTokens } from "../../server/tokens.ts";
 import { reread } from "../auth/key-pair.ts";
+import { makeScratch } from "../support/folder.ts";
 import { listen } from "../support/ports.ts";
 
 const request = { sub: "alice", expiresInSeconds: 7200 };
@@ -114,8 +105,7 @@ describe("public keys", () => {
   });
 });
 
-const root = await mkdtemp(join(tmpdir(), "twin-service-secret-"));
-after(() => rm(root, { recursive: true, force: true }));
+const root = await makeScratch("twin-service-secret");
 
 describe("the secret's file", () => {
   test("processes that create it at once get the same secret", async () => {

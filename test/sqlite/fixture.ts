@@ -7,11 +7,9 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createSqlStore } from "../../adapters/sql/store.ts";
 import { connect, type SqliteConnection } from "../../adapters/sqlite/connection.ts";
@@ -21,6 +19,7 @@ import type { ConversationRecord } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
 import { conversation } from "../contracts/store-records.ts";
 import { limitedTime } from "../support/child-process.ts";
+import { makeScratch } from "../support/folder.ts";
 
 /** One of Alice's conversations. */
 export const firstConversation: ConversationRecord = conversation("alice", { id: "conv_1" });
@@ -28,10 +27,9 @@ export const firstConversation: ConversationRecord = conversation("alice", { id:
 /** The folder that other processes run in. */
 export const project = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Makes a folder for the databases of a test file, after whose tests it is removed. */
+/** Makes a folder for the databases of a test file, which goes with this process. */
 export async function makeFolder() {
-  const path = await mkdtemp(join(tmpdir(), "twins-sqlite-"));
-  after(() => rm(path, { recursive: true }));
+  const path = await makeScratch("twins-sqlite");
   let files = 0;
   return {
     path,
