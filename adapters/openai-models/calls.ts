@@ -13,6 +13,9 @@ export const mostCalls = 64;
 /** The longest arguments of all of them, with what else is said of them, in UTF-16 code units. */
 const longestArguments = 1_048_576;
 
+/** How much of a name is joined, in UTF-16 code units: no tool's is as long. */
+const longestName = 1_000;
+
 /** What a server says at once of one call. */
 interface CallPart {
   readonly index: number | undefined;
@@ -67,7 +70,7 @@ export class CallReader {
     if (call !== known) this.#calls.push(call);
     if (part.index !== undefined) this.#byIndex.set(part.index, call);
     call.id ||= part.id;
-    if (part.name !== "") call.name = this.#joinNames(call.name, part.name);
+    if (part.name !== "") this.#addName(call, part.name);
     call.addArguments(part.text);
     Object.assign(call.others, part.others);
   }
@@ -99,11 +102,14 @@ export class CallReader {
     return isUnmarked || known.hasArguments || !name.startsWith(known.name);
   }
 
-  /** A name from what was known of it and what comes: the rest of it, or again all that is known now. */
-  #joinNames(known: string, name: string): string {
-    if (this.#isTool(known + name)) return known + name;
-    if (this.#isTool(name) || name.startsWith(known)) return name;
-    return this.#isTool(known) ? known : known + name;
+  /** A name may come in pieces, of which the first ones may be another tool's, or again as far as it is known. */
+  #addName(call: PartialCall, name: string): void {
+    const { name: known } = call;
+    if (call.namePieces.length < longestName) call.namePieces += name;
+    if (this.#isTool(call.namePieces)) call.name = call.namePieces;
+    else if (this.#isTool(known + name)) call.name = known + name;
+    else if (this.#isTool(name) || name.startsWith(known)) call.name = name;
+    else if (!this.#isTool(known)) call.name = known + name;
   }
 }
 
@@ -111,6 +117,8 @@ export class CallReader {
 class PartialCall {
   id = "";
   name = "";
+  /** All that was said of the name, joined. */
+  namePieces = "";
   readonly others: Record<string, unknown> = {};
   readonly #pieces: string[] = [];
   /** The last piece that says the arguments again, and those behind it. */

@@ -53,6 +53,15 @@ const forms: Readonly<Record<string, readonly [chunks: readonly string[], right:
       ["nowhere", {}],
     ],
   ],
+  "a name in pieces, the first of which is the name of another tool": [
+    [
+      parts(part(0, "c1", "s_now", "")),
+      parts(part(0, "c1", "he", "")),
+      parts(part(0, "c1", "re", "")),
+      parts(part(0, none, none, "{}")),
+    ],
+    [["nowhere", {}]],
+  ],
   "chunks of calls without arguments, ids and indexes": [
     [parts(part(none, none, "s_now", "")), parts(part(none, none, "s_nowhere", ""))],
     [
