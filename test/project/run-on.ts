@@ -135,7 +135,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
     },
   },
   bun: {
-    command: [...fetched("bun@1.4.5"), "bun", "test", "--timeout", "60000"],
+    command: [...fetched("bun@1.4.5"), "bun", "test", "--timeout", "300000"], // of a test, on a slow machine
     leftOut: {
       ...leftToNode,
       "http/http.test.ts": "Bun's fetch sends unknown methods as GET, and // in a path as /",
