@@ -96,7 +96,11 @@ function createInstruments(registry: Registry) {
       help: "Replies that this process produces.",
       registers,
     }),
-    streams: new Gauge({ name: "twin_streams_open", help: "Streams that clients follow.", registers }),
+    streams: new Gauge({
+      name: "twin_streams_open",
+      help: "Streams of replies and conversations that clients follow.",
+      registers,
+    }),
     firstText: new Histogram({
       name: "twin_reply_first_text_seconds",
       help: "Time from the beginning of a reply to its first text.",

@@ -82,10 +82,11 @@ export interface ReplyEnded extends ReplyEvent {
   readonly durationMs: number;
 }
 
-/** A stream that a client follows. */
+/** A stream that a client follows: of one reply, or of a conversation. */
 export interface FollowedStream {
   readonly requestId: string;
-  readonly messageId: string;
+  /** The reply's message. Undefined: it is a conversation's stream. */
+  readonly messageId: string | undefined;
 }
 
 /** A request that was refused with 429. */

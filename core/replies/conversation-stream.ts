@@ -7,6 +7,7 @@
 
 import { longestTimerMs, type Repetition, repeat } from "../base/clock.ts";
 import type { Held, Holder } from "../base/memory-budget.ts";
+import type { FollowedStream } from "../base/observe.ts";
 import { messagesAfter } from "../store/portions.ts";
 import { type ConversationRecord, type MessageRecord, mostCharactersRead } from "../store/records.ts";
 import type { Listing, Reach } from "../store/store.ts";
@@ -63,7 +64,8 @@ interface Start {
 }
 
 /** What a stream shares with the others of this process. */
-interface StreamContext extends Pick<ReplyContext, "store" | "clock" | "log" | "heartbeatMs" | "changes"> {
+interface StreamContext
+  extends Pick<ReplyContext, "store" | "clock" | "log" | "heartbeatMs" | "changes" | "observe"> {
   readonly find: (holder: Holder, reply: MessageRecord) => ReplyFeed;
 }
 
@@ -241,8 +243,13 @@ class ConversationStream implements EventStream {
     );
     this.#stopWatching = changes.watch(this.#known.id, () => this.#looking?.hurry());
     this.#reply?.wake(this.#replyWoke);
+    this.#context.observe.streamOpened?.(this.#observed);
     this.#looking.hurry(); // for what was stored since the start was found
     callback(true);
+  }
+
+  get #observed(): FollowedStream {
+    return { requestId: this.#follow.requestId, messageId: undefined };
   }
 
   readonly #replyWoke = (urgent: boolean): void => this.#wake?.(urgent);
@@ -275,6 +282,7 @@ class ConversationStream implements EventStream {
 
   close(): void {
     this.#ended = true;
+    if (this.#wake) this.#context.observe.streamClosed?.(this.#observed);
     this.#wake = undefined;
     this.#stopWatching();
     this.#looking?.stop();
@@ -364,7 +372,7 @@ class ConversationStream implements EventStream {
     const { clock, heartbeatMs } = this.#context;
     const { requestId } = this.#follow;
     const options = { from, events: this.#events.ofReply(reply), requestId, memory: this.memory };
-    const followed = followReply(feed, { clock, heartbeatMs, observe: {} }, options);
+    const followed = followReply(feed, { clock, heartbeatMs, observe: {} }, options); // part of this stream
     if (typeof followed === "string") return followed;
     this.#reply = followed;
     if (this.#wake) followed.wake(this.#replyWoke);

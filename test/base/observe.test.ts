@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Observer } from "../../core/observe.ts";
 import { openChat } from "../support/chat.ts";
+import { readConversation } from "../support/event-reader.ts";
 import { inProcess, openFixture } from "../support/harness.ts";
 
 /** An observer that notes each callback with its event. */
@@ -50,6 +51,25 @@ describe("an observer", () => {
     assert.equal(ended?.finishReason, "stop");
     assert.equal(recorder.events("requestEnded")[0]?.route, "/api/v1/conversations/{id}/messages/stream");
     assert.equal(recorder.events("replyBegan")[0]?.requestId, recorder.events("requestBegan")[0]?.requestId);
+  });
+
+  test("is told of a conversation's stream once, whatever is said in it", async () => {
+    const recorder = createRecorder();
+    await using chat = await openChat(inProcess, { observe: recorder.observe });
+    const response = await chat.get("/stream");
+    const conversation = readConversation(response);
+    await conversation.next();
+    const { run, stream } = await chat.begin();
+    run.write("Hello");
+    run.finish();
+    await stream.rest();
+    await conversation.until("complete");
+    await conversation.leave();
+    const told = (name: string) => recorder.events(name).filter(({ messageId }) => messageId === undefined);
+    const expected = [{ requestId: response.headers.get("x-request-id"), messageId: undefined }];
+    assert.deepEqual(told("streamOpened"), expected);
+    assert.deepEqual(told("streamClosed"), expected);
+    assert.equal(recorder.events("streamOpened").length, 2); // the other is the send's
   });
 
   test("is told how long a reply took to its first text and to its end", async () => {
