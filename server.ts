@@ -5,7 +5,6 @@
  */
 
 import { hash } from "node:crypto";
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
@@ -14,33 +13,27 @@ import { isMainThread } from "node:worker_threads";
 import { createMcpApi } from "./adapters/mcp-clients/mod.ts";
 import { createOpenAIApi } from "./adapters/openai-clients/mod.ts";
 import type { RunningServer } from "./adapters/servers/node/mod.ts";
-import type { BackupProgress } from "./adapters/sqlite/mod.ts";
 import { codeOf } from "./adapters/system.ts";
-import { checkTwins, type TwinFiles } from "./adapters/twin-files/mod.ts";
+import type { TwinFiles } from "./adapters/twin-files/mod.ts";
 import type { Log } from "./core/base/log.ts";
 import { maskCredentials } from "./core/base/mask.ts";
 import { visibleLine } from "./core/base/visible.ts";
 import { createService, type Service } from "./core/service.ts";
 import type { ServiceOptions } from "./core/service-options.ts";
 import packageInfo from "./package.json" with { type: "json" };
-import { type CommandConfig, readConfig } from "./server/command-line.ts";
-import { backUp } from "./server/commands/backup.ts";
+import { readConfig } from "./server/command-line.ts";
+import { backup } from "./server/commands/backup.ts";
 import { answerBackupRequests, type BackupRequests } from "./server/commands/backup-requests.ts";
-import { chat } from "./server/commands/chat.ts";
-import {
-  type ConnectedClient,
-  connectForKeys,
-  connectLocally,
-  connectRemotely,
-} from "./server/commands/client.ts";
-import { copyDatabase } from "./server/commands/copy.ts";
-import { findOwners, listKeys, revokeKeys, rotateKey } from "./server/commands/keys.ts";
-import { quote } from "./server/commands/mod.ts";
-import { writeTests } from "./server/commands/tests.ts";
+import { talk } from "./server/commands/chat.ts";
+import { check } from "./server/commands/check.ts";
+import { copy } from "./server/commands/copy.ts";
+import { makeKey, manageKeys } from "./server/commands/keys.ts";
+import { printTests } from "./server/commands/tests.ts";
+import { printToken } from "./server/commands/token.ts";
 import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
 import { firstSteps } from "./server/first-steps.ts";
 import { createParts, type Parts } from "./server/lifecycle.ts";
-import { openLog, openQuietLog } from "./server/log.ts";
+import { openLog } from "./server/log.ts";
 import type { Metrics } from "./server/metrics.ts";
 import { isLoopback, pagesOf } from "./server/playground/pages.ts";
 import { createSignIn } from "./server/playground/sign-in.ts";
@@ -55,20 +48,9 @@ import {
 } from "./server/process.ts";
 import { ConfigError, changedSettings, nameOf, type Settings, shownSettings } from "./server/settings.ts";
 import { blameDatabase, logNewFile, openStorage, type Storage } from "./server/storage.ts";
-import {
-  addressOf,
-  foreignSecret,
-  isRefused,
-  logTokens,
-  makeSecret,
-  makeToken,
-  noDatabase,
-  openTokens,
-  requireDatabase,
-  tokenSource,
-} from "./server/tokens.ts";
-import { connectMcpServers, judgeByServers, readMcpServers } from "./server/tools.ts";
-import { blameTwinsDir, findTwins, openTwins, warnOfSamples } from "./server/twins.ts";
+import { logTokens, openTokens, tokenSource } from "./server/tokens.ts";
+import { connectMcpServers } from "./server/tools.ts";
+import { findTwins, openTwins, warnOfSamples } from "./server/twins.ts";
 import { usage } from "./server/usage.ts";
 
 /** The sample twins, next to this file. */
@@ -91,7 +73,7 @@ async function main(): Promise<void> {
     case "token":
       return printToken(config);
     case "check":
-      return check(config.settings);
+      return check(config, samples);
     case "key":
       return makeKey(config);
     case "keys":
@@ -99,140 +81,16 @@ async function main(): Promise<void> {
     case "rotate":
       return manageKeys(config);
     case "chat":
-      return talk(config);
+      return talk(config, samples);
     case "tests":
-      return printTests(config);
+      return printTests(config, samples);
     case "backup":
       return backup(config);
-    case "copy": {
-      const { settings, ...request } = config;
-      const show = (line: string) => void process.stderr.write(`${line}\n`);
-      process.stdout.write(`${await copyDatabase(request, { log: openLog(settings), show })}\n`);
-      return;
-    }
+    case "copy":
+      return copy(config);
     case "serve":
       return run(config.settings);
   }
-}
-
-async function backup({ settings, target }: CommandConfig<"backup">): Promise<void> {
-  // On a terminal, one line that is written over.
-  const write = (text: string) => void (process.stderr.isTTY && process.stderr.write(`\r${text}\x1b[K`));
-  const show = ({ copied, total }: BackupProgress) =>
-    write(`${Math.floor((100 * copied) / (total || 1))} % of ${total.toLocaleString("en-US")} bytes`);
-  const made = backUp(settings, { target, log: openQuietLog(settings), show });
-  process.stdout.write(`${await made.finally(() => write(""))}\n`);
-}
-
-async function check(settings: Settings): Promise<void> {
-  const twinsDir = findTwins(settings, samples);
-  warnOfSamples(settings, twinsDir, openLog(settings));
-  const toolProblem = judgeByServers(await readMcpServers(settings));
-  const { lines, passed } = await checkTwins(twinsDir, { toolProblem }).catch(blameTwinsDir(twinsDir));
-  process.stdout.write(lines.map((line) => `${visibleLine(line)}\n`).join(""));
-  if (!passed) process.exitCode = 1;
-}
-
-async function printToken({ settings, isNew, ...request }: CommandConfig<"token">): Promise<void> {
-  const address = addressOf(settings);
-  if (isNew) await makeSecret(settings, address);
-  const token = await makeToken(settings, request);
-  process.stdout.write(`${token}\n`);
-  // A warning only, because the token may be meant for another server.
-  if (await isRefused(address, token))
-    process.stderr.write(`${foreignSecret(`The server at ${address}`).message}\n`);
-}
-
-async function makeKey({ settings, isNew, ...request }: CommandConfig<"key">): Promise<void> {
-  const { database } = settings;
-  const { sub, url, name, scope, requestsPerHour } = request;
-  if (url === undefined && database.kind === "memory") {
-    throw new ConfigError(
-      "With DATABASE_URL=memory:, no server would know the key: name a running one by --url.",
-    );
-  }
-  if (url === undefined && database.kind === "sqlite" && !isNew && !existsSync(database.path))
-    throw noDatabase(database.path, "whose server could know a key");
-  const { client, close } =
-    url === undefined
-      ? await connectLocally(settings, { sub, log: openQuietLog(settings) })
-      : { client: await connectForKeys(settings, url, sub), close: async () => {} };
-  try {
-    process.stdout.write(`${(await client.keys.create({ name, scope, requestsPerHour })).key}\n`);
-  } finally {
-    await close();
-  }
-}
-
-async function manageKeys(
-  config: CommandConfig<"keys"> | CommandConfig<"revoke"> | CommandConfig<"rotate">,
-): Promise<void> {
-  const { settings, url } = config;
-  const log = openQuietLog(settings);
-  if (url === undefined) requireDatabase(settings, "that has keys");
-  const owners = await findOwners(settings, config, log);
-  for (const owner of owners) {
-    const { client, close } =
-      url === undefined
-        ? await connectLocally(settings, { sub: owner, log })
-        : { client: await connectForKeys(settings, url, owner), close: async () => {} };
-    try {
-      if (config.command === "rotate") {
-        const { key, previousUntil } = await rotateKey(client, config);
-        process.stdout.write(`${key}\n`);
-        process.stderr.write(
-          `twin-service: the secret before ${previousUntil ? `works until ${previousUntil}` : "has ended"}.\n`,
-        );
-        continue;
-      }
-      const lines = config.command === "keys" ? await listKeys(client) : await revokeKeys(client, config);
-      process.stdout.write(lines.map((line) => `${line}\n`).join(""));
-      if (lines.length === 0)
-        process.stderr.write(`twin-service: there is no key of ${visibleLine(quote(owner))}.\n`);
-    } finally {
-      await close();
-    }
-  }
-}
-
-async function talk({ settings, sub, url, twinId }: CommandConfig<"chat">): Promise<void> {
-  const { client, close } =
-    url === undefined ? await talkLocally(settings, sub) : await connectRemotely(settings, url, sub);
-  try {
-    await chat(client, twinId, { input: process.stdin, output: process.stdout });
-  } finally {
-    await close();
-  }
-}
-
-async function printTests({ settings, sub, url, twinId }: CommandConfig<"tests">): Promise<void> {
-  if (url === undefined) requireDatabase(settings, "that has questions");
-  const { client, close } =
-    url === undefined ? await talkLocally(settings, sub) : await connectRemotely(settings, url, sub);
-  try {
-    process.stdout.write(await writeTests(client, twinId));
-  } finally {
-    await close();
-  }
-}
-
-async function talkLocally(settings: Settings, sub: string): Promise<ConnectedClient> {
-  const log = openQuietLog(settings);
-  await useProxies();
-  const { tools, toolProblem } = await connectMcpServers(settings, log, () => {});
-  const engines = await createEngines(settings, log, tools);
-  const twinsDir = findTwins(settings, samples);
-  warnOfSamples(settings, twinsDir, log);
-  const twins = await openTwins(twinsDir, engines, log, toolProblem);
-  const { client, close } = await connectLocally(settings, { sub, log, twins, engines });
-  return {
-    client,
-    async close() {
-      await close();
-      await twins.close();
-      await tools?.close();
-    },
-  };
 }
 
 /** Starts the server. Resolves once it listens; the signal handlers end the process. */

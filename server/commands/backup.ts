@@ -7,9 +7,12 @@
 import { existsSync } from "node:fs";
 import { rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import type { BackupProgress } from "../../adapters/sqlite/mod.ts";
 import type { Log } from "../../core/base/log.ts";
+import type { CommandConfig } from "../command-line.ts";
+import { openQuietLog } from "../log.ts";
 import { ConfigError, nameOf, type Settings } from "../settings.ts";
 import { readRequest, requestPath, signMs, writeRequest } from "./backup-requests.ts";
 
@@ -99,4 +102,14 @@ async function lookAt(path: string) {
   const request = await readRequest(path);
   const found = await stat(requestPath(path)).catch(() => undefined);
   return request && found && { request, changedAt: found.mtimeMs };
+}
+
+/** Makes the backup, and shows on a terminal how far it is. */
+export async function backup({ settings, target }: CommandConfig<"backup">): Promise<void> {
+  // On a terminal, one line that is written over.
+  const write = (text: string) => void (process.stderr.isTTY && process.stderr.write(`\r${text}\x1b[K`));
+  const show = ({ copied, total }: BackupProgress) =>
+    write(`${Math.floor((100 * copied) / (total || 1))} % of ${total.toLocaleString("en-US")} bytes`);
+  const made = backUp(settings, { target, log: openQuietLog(settings), show });
+  process.stdout.write(`${await made.finally(() => write(""))}\n`);
 }

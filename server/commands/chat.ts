@@ -4,11 +4,13 @@
  * @module
  */
 
+import process from "node:process";
 import { createInterface, type Interface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { type TwinClient, TwinServiceError } from "../../client/mod.ts";
 import { visible, visibleLine } from "../../core/base/visible.ts";
-import { findTwin } from "./client.ts";
+import type { CommandConfig } from "../command-line.ts";
+import { connectToTwins, findTwin } from "./client.ts";
 
 /** Where a conversation is held. */
 export interface Terminal {
@@ -54,5 +56,15 @@ async function* promptedLines(lines: Interface): AsyncGenerator<string> {
   for await (const line of lines) {
     if (line.trim() !== "") yield line;
     if (!ended) lines.prompt();
+  }
+}
+
+/** Holds a conversation with a twin. */
+export async function talk(config: CommandConfig<"chat">, samples: string): Promise<void> {
+  const { client, close } = await connectToTwins(config, samples);
+  try {
+    await chat(client, config.twinId, { input: process.stdin, output: process.stdout });
+  } finally {
+    await close();
   }
 }

@@ -10,9 +10,14 @@ import { createService } from "../../core/service.ts";
 import { createTwinList, type TwinSource } from "../../core/twins/twins.ts";
 import type { TwinResource } from "../../core/wire/schemas.ts";
 import type { Engines } from "../engines.ts";
+import { createEngines } from "../engines.ts";
+import { openQuietLog } from "../log.ts";
+import { useProxies } from "../process.ts";
 import { ConfigError, type Settings } from "../settings.ts";
 import { logNewFile, openStorage } from "../storage.ts";
 import { foreignSecret, isRefused, makeSecret, makeToken } from "../tokens.ts";
+import { connectMcpServers } from "../tools.ts";
+import { findTwins, openTwins, warnOfSamples } from "../twins.ts";
 import { quote } from "./mod.ts";
 
 /** A client, and what it holds open. */
@@ -121,6 +126,38 @@ export async function connectRemotely(
     async close() {
       const { keys } = await connectForKeys(settings, url, sub); // the first token may have expired
       await keys.revoke(id);
+    },
+  };
+}
+
+/** Whose twins, and at which running server. */
+interface TwinsRequest {
+  readonly settings: Settings;
+  readonly sub: string;
+  /** Undefined: at none, but in this process. */
+  readonly url: string | undefined;
+}
+
+/** A client for talking to twins. `samples`: the folder of those that are served where there are no others. */
+export async function connectToTwins(
+  { settings, sub, url }: TwinsRequest,
+  samples: string,
+): Promise<ConnectedClient> {
+  if (url !== undefined) return connectRemotely(settings, url, sub);
+  const log = openQuietLog(settings);
+  await useProxies();
+  const { tools, toolProblem } = await connectMcpServers(settings, log, () => {});
+  const engines = await createEngines(settings, log, tools);
+  const twinsDir = findTwins(settings, samples);
+  warnOfSamples(settings, twinsDir, log);
+  const twins = await openTwins(twinsDir, engines, log, toolProblem);
+  const { client, close } = await connectLocally(settings, { sub, log, twins, engines });
+  return {
+    client,
+    async close() {
+      await close();
+      await twins.close();
+      await tools?.close();
     },
   };
 }

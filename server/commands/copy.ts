@@ -5,10 +5,13 @@
  */
 
 import { access } from "node:fs/promises";
+import process from "node:process";
 import { type CopyProgress, copyRecords, hasRecords, type RunSql } from "../../adapters/sql/copy.ts";
 import type { SqlDriver, SqlRow } from "../../adapters/sql/driver.ts";
 import { codeOf } from "../../adapters/system.ts";
 import type { Log } from "../../core/base/log.ts";
+import type { CommandConfig } from "../command-line.ts";
+import { openLog } from "../log.ts";
 import { ConfigError, nameOf } from "../settings.ts";
 import { blame, innermost, withoutCredentials } from "../storage.ts";
 
@@ -132,4 +135,10 @@ async function copyAll(
 
 function shown(count: number): string {
   return count.toLocaleString("en-US");
+}
+
+/** Copies, and says how far it is. */
+export async function copy({ settings, ...request }: CommandConfig<"copy">): Promise<void> {
+  const show = (line: string) => void process.stderr.write(`${line}\n`);
+  process.stdout.write(`${await copyDatabase(request, { log: openLog(settings), show })}\n`);
 }

@@ -4,12 +4,18 @@
  * @module
  */
 
+import { existsSync } from "node:fs";
+import process from "node:process";
 import { NotFoundError, type TwinClient } from "../../client/mod.ts";
 import { prefixLength } from "../../core/auth/secrets.ts";
 import type { Log } from "../../core/base/log.ts";
 import { visibleLine } from "../../core/base/visible.ts";
+import type { CommandConfig } from "../command-line.ts";
+import { openQuietLog } from "../log.ts";
 import { ConfigError, type Settings } from "../settings.ts";
 import { openStorage } from "../storage.ts";
+import { noDatabase, requireDatabase } from "../tokens.ts";
+import { connectForKeys, connectLocally } from "./client.ts";
 import { quote } from "./mod.ts";
 
 /** A line for each key, the newest first. */
@@ -95,4 +101,58 @@ export async function revokeKeys(
   }
   if (revoked.length === 0) throw noSuchKey({ sub, id, prefix });
   return revoked;
+}
+
+/** Makes a key, and prints it. */
+export async function makeKey({ settings, isNew, ...request }: CommandConfig<"key">): Promise<void> {
+  const { database } = settings;
+  const { sub, url, name, scope, requestsPerHour } = request;
+  if (url === undefined && database.kind === "memory") {
+    throw new ConfigError(
+      "With DATABASE_URL=memory:, no server would know the key: name a running one by --url.",
+    );
+  }
+  if (url === undefined && database.kind === "sqlite" && !isNew && !existsSync(database.path))
+    throw noDatabase(database.path, "whose server could know a key");
+  const { client, close } =
+    url === undefined
+      ? await connectLocally(settings, { sub, log: openQuietLog(settings) })
+      : { client: await connectForKeys(settings, url, sub), close: async () => {} };
+  try {
+    process.stdout.write(`${(await client.keys.create({ name, scope, requestsPerHour })).key}\n`);
+  } finally {
+    await close();
+  }
+}
+
+/** Lists, revokes or rotates the keys of an owner, or of the one whose key is named. */
+export async function manageKeys(
+  config: CommandConfig<"keys"> | CommandConfig<"revoke"> | CommandConfig<"rotate">,
+): Promise<void> {
+  const { settings, url } = config;
+  const log = openQuietLog(settings);
+  if (url === undefined) requireDatabase(settings, "that has keys");
+  const owners = await findOwners(settings, config, log);
+  for (const owner of owners) {
+    const { client, close } =
+      url === undefined
+        ? await connectLocally(settings, { sub: owner, log })
+        : { client: await connectForKeys(settings, url, owner), close: async () => {} };
+    try {
+      if (config.command === "rotate") {
+        const { key, previousUntil } = await rotateKey(client, config);
+        process.stdout.write(`${key}\n`);
+        process.stderr.write(
+          `twin-service: the secret before ${previousUntil ? `works until ${previousUntil}` : "has ended"}.\n`,
+        );
+        continue;
+      }
+      const lines = config.command === "keys" ? await listKeys(client) : await revokeKeys(client, config);
+      process.stdout.write(lines.map((line) => `${line}\n`).join(""));
+      if (lines.length === 0)
+        process.stderr.write(`twin-service: there is no key of ${visibleLine(quote(owner))}.\n`);
+    } finally {
+      await close();
+    }
+  }
 }

@@ -4,11 +4,14 @@
  * @module
  */
 
+import process from "node:process";
 import { Document, visit } from "yaml";
 import type { TwinClient } from "../../client/mod.ts";
 import { visible, visibleLine } from "../../core/base/visible.ts";
 import type { RatedReplyResource } from "../../core/wire/schemas.ts";
-import { findTwin } from "./client.ts";
+import type { CommandConfig } from "../command-line.ts";
+import { requireDatabase } from "../tokens.ts";
+import { connectToTwins, findTwin } from "./client.ts";
 
 /** A golden question of a twin's front matter, and where it comes from. */
 interface FoundTest {
@@ -96,4 +99,15 @@ function testOf({ question, rating, content, sources }: RatedReplyResource): Fou
     .map((line) => line.trim());
   const longest = lines.reduce((one, other) => (other.length > one.length ? other : one), "");
   return { ask, ...(longest && { never: [...longest].slice(0, quoted).join("").trim() }) };
+}
+
+/** Prints the golden questions. */
+export async function printTests(config: CommandConfig<"tests">, samples: string): Promise<void> {
+  if (config.url === undefined) requireDatabase(config.settings, "that has questions");
+  const { client, close } = await connectToTwins(config, samples);
+  try {
+    process.stdout.write(await writeTests(client, config.twinId));
+  } finally {
+    await close();
+  }
 }
