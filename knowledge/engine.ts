@@ -6,6 +6,7 @@
 
 import { systemClock } from "../core/base/clock.ts";
 import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "../core/twins/engine.ts";
+import { asksForSomebody } from "./asking-for-a-person.ts";
 import { cacheIndexes, type KnowledgeSource, toSource } from "./briefing.ts";
 import type { KnowledgeIndex, KnowledgeIndexOptions } from "./search/index.ts";
 import type { Finding, Question } from "./search/ranking.ts";
@@ -70,12 +71,33 @@ export function createKnowledgeEngine(
   return {
     continues: "exact",
     async reply(turn, output) {
-      const { text, sources } = await answer(turn, await indexOf(turn.twin));
+      const index = await indexOf(turn.twin);
+      const asked = mayHandOver(turn) && wantsPerson(turn, index);
+      if (asked) output.handOver();
+      const { text, sources } = asked ? handedOver(turn, index) : await answer(turn, index);
       if (sources) output.progress({ stage: "sources", sources: sources.map(toSource) });
       await writeWords(text, turn, output, options);
       return { finishReason: "stop", usage: null };
     },
   };
+}
+
+/** Whether a person may answer instead: the twin hands over, and there is a conversation in which that person can. */
+function mayHandOver({ twin, origin }: Turn): boolean {
+  return twin.handover && Boolean(origin?.conversationId);
+}
+
+/** Whether a message asks for a person, or says yes to the offer of one. A section that it calls by its heading is none. */
+function wantsPerson(turn: Turn, index: KnowledgeIndex): boolean {
+  const { content, history, twin } = turn;
+  if (index.names.asked(content) || calledIn(turn, index)?.alone) return false;
+  if (asksForSomebody(content)) return true;
+  const isOffered = history.at(-1)?.content.endsWith(index.language.phrases.offer);
+  return isOffered === true && recognizeSmallTalk(content, twin.name) === "more";
+}
+
+function handedOver(turn: Turn, index: KnowledgeIndex): Answer {
+  return { text: say("person", turn, index), sources: null };
 }
 
 /** Answers a message: small talk, one question, or several. */
@@ -295,5 +317,6 @@ function dontKnow(turn: Turn, index: KnowledgeIndex): Answer {
   const text = say("unknown", turn, index, offered);
   const isOffered = offered.length === 0 || offered.some((topic) => text.includes(topic));
   const offer = isOffered ? "" : say(nearest.length > 0 ? "perhaps" : "topics", turn, index, offered);
-  return { text: `${text} ${offer}`.trimEnd(), sources: [] };
+  const person = mayHandOver(turn) ? say("offer", turn, index) : "";
+  return { text: [text, offer, person].filter((part) => part !== "").join(" "), sources: [] };
 }

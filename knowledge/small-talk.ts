@@ -29,7 +29,7 @@ const vocabularies = languages.map(({ smallTalk, fillers }) => ({
 }));
 
 /** The words of a text between spaces, without accents. Scripts without spaces are one word. */
-function toKey(text: string): string {
+export function toKey(text: string): string {
   return ` ${(fold(normalize(text)).match(word) ?? []).join(" ")} `;
 }
 

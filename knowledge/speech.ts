@@ -39,7 +39,7 @@ export function chat(talk: Exclude<SmallTalk, "more">, turn: Turn, index: Knowle
  * default, the next ones of the twin.
  */
 export function say(
-  occasion: Occasion | "perhaps",
+  occasion: Occasion | "perhaps" | "offer" | "person",
   turn: Turn,
   { language, topics: all, voice }: KnowledgeIndex,
   topics: readonly string[] = rotate(all, turn),

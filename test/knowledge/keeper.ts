@@ -69,7 +69,10 @@ interface Reply {
   readonly events: readonly EngineProgress[];
   /** Headings of the sections that the answer is from. */
   readonly sources: readonly string[];
+  readonly isHandedOver: boolean;
 }
+
+const origin = { owner: "anna", endUser: null, conversationId: "conv_1", messageId: "msg_1" };
 
 interface Asked {
   readonly twin?: Twin;
@@ -83,8 +86,9 @@ export async function ask(
 ): Promise<Reply> {
   const writes: string[] = [];
   const events: EngineProgress[] = [];
+  let isHandedOver = false;
   const result = await engine.reply(
-    { twin, history, content },
+    { twin, history, content, origin },
     {
       write: (text) => writes.push(text),
       progress: (progress) => {
@@ -92,7 +96,9 @@ export async function ask(
         events.push(progress);
       },
       beginActing: async () => {},
-      handOver: () => {},
+      handOver: () => {
+        isHandedOver = true;
+      },
       hold: () => true,
       signal: new AbortController().signal,
     },
@@ -100,7 +106,8 @@ export async function ask(
   assert.deepEqual(result, { finishReason: "stop", usage: null });
   const [{ sources } = { sources: [] }] = events;
   assert.ok(Array.isArray(sources));
-  return { text: writes.join(""), writes, events, sources: sources.map((source) => source.heading) };
+  const headings = sources.map((source) => source.heading);
+  return { text: writes.join(""), writes, events, sources: headings, isHandedOver };
 }
 
 /** Asks one question after another, and returns the last answer. */
