@@ -14,7 +14,11 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 export async function bundle(files: readonly string[]): Promise<string[]> {
   const outdir = join(root, "node_modules/.cache/twin-service", `tests-${process.pid}`);
   process.once("exit", () => rmSync(outdir, { recursive: true, force: true }));
-  const entryPoints = files.map((file, index) => ({ in: file, out: `${index}-${parse(file).name}` }));
+  // Node runs files in the order of their names.
+  const entryPoints = files.map((file, index) => ({
+    in: file,
+    out: `${String(index).padStart(3, "0")}-${parse(file).name}`,
+  }));
   await build({
     absWorkingDir: root,
     entryPoints,
