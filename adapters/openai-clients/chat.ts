@@ -90,7 +90,8 @@ async function complete(
     broken,
     async send(claim) {
       const named = await findNamed(context, reach, twin, name);
-      const place = await placeBehind(named, call.body, context, reach);
+      const said = { ...call.body, isWhole: tellsAll(call.headers) };
+      const place = await placeBehind(named, said, context, reach);
       return context.replies.send({ twin, content, claim, ...reach, ...place, ...sendFields(call) });
     },
   });

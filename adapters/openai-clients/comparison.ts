@@ -93,7 +93,7 @@ export async function findPlace(
 class Said {
   /** The numbers of its messages, from the last one back. */
   readonly #numbers: readonly number[];
-  /** How many questions come after its last reply: those that had no reply. */
+  /** How many questions come after its last reply: those that had no reply. -1: there is no reply. */
   readonly #unanswered: number;
   readonly #known = { user: new Map<string, number>(), assistant: new Map<string, number>() };
 

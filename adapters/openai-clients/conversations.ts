@@ -62,23 +62,30 @@ export async function placeIn(
   return { conversationId: found.id };
 }
 
+/** What a client says. */
+export interface Said extends Spoken {
+  /** Whether it says all of the chat in each of its requests. */
+  readonly isWhole: boolean;
+}
+
 /**
  * Where a client goes on that says what was said before: where most of it agrees with what is stored. If its last reply is
  * not stored, at the end, and the twin is told what the client says. If it names no reply, it asks the first question anew if
- * its question equals that; else it sends only what is new, and goes on at the end.
+ * its question equals that, or if it always says all; else it sends only what is new, and goes on at the end.
  */
 export async function placeBehind(
   named: NamedConversation,
-  { question, history }: Spoken,
+  { question, history, isWhole }: Said,
   context: HandlerContext,
   reach: Reach,
 ): Promise<Place & Pick<Send, "history">> {
   const { id: conversationId } = named;
-  if (history.some(isReply)) {
+  // Of one that says all, also the questions alone, whose replies have failed.
+  if (history.some(isReply) || (isWhole && history.length > 0)) {
     const after = await findPlace(named, history, context, reach);
     return after === undefined ? { conversationId, history: windowOf(history) } : { conversationId, after };
   }
-  const isFirst = await asksFirst(named, question, context, reach);
+  const isFirst = isWhole || (await asksFirst(named, question, context, reach));
   return isFirst ? { conversationId, after: null } : { conversationId };
 }
 

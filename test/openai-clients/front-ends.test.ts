@@ -76,6 +76,59 @@ const libreChat = {
   },
 };
 
+/**
+ * LobeChat names no conversation: it sends all of a chat, and asks for topics in the same way. From its `@lobechat/model-runtime`
+ * of 1.130 to 2.0.
+ */
+const lobeChat = {
+  headers: { "User-Agent": "OpenAI/JS 4.104.0", "X-Stainless-Lang": "js", "X-Stainless-Retry-Count": "0" },
+  chat: (...contents: readonly string[]) => ({
+    messages: [{ role: "system", content: "You are helpful." }, ...alternate(contents)],
+    model: "ada",
+    frequency_penalty: 0,
+    presence_penalty: 0,
+    temperature: 1,
+    top_p: 1,
+    stream: true,
+    stream_options: { include_usage: true },
+    user: "user_2xKd",
+  }),
+};
+
+/** n8n's *OpenAI Chat Model* of 1.120, by LangChain: its memory node has the history, and its operator names a conversation. */
+const n8n = {
+  headers: {
+    "User-Agent": "OpenAI/JS 5.12.2",
+    "X-Stainless-Lang": "js",
+    "X-Stainless-Retry-Count": "0",
+    "X-Conversation-Id": "telegram 81023", // in the credential's "Add Custom Header"
+  },
+  chat: (...contents: readonly string[]) => ({
+    model: "ada",
+    temperature: 0.7,
+    n: 1,
+    stream: true,
+    stream_options: { include_usage: true },
+    tools: [{ type: "function", function: { name: "Calculator", parameters: { type: "object" } } }],
+    messages: [{ role: "system", content: "You are a helpful assistant" }, ...alternate(contents)],
+  }),
+};
+
+/** Home Assistant's *Extended OpenAI Conversation* 2.0: all of a conversation, whose id is `user`, in one answer. */
+const homeAssistant = {
+  headers: { "User-Agent": "AsyncOpenAI/Python 2.8.0", "X-Stainless-Retry-Count": "0" },
+  chat: (...contents: readonly string[]) => ({
+    model: "ada",
+    messages: [{ role: "system", content: "Act as smart home manager." }, ...alternate(contents)],
+    max_tokens: 150,
+    top_p: 1,
+    temperature: 0.5,
+    user: "01JDX9Q3Y4KZ6",
+    functions: [{ name: "execute_services", parameters: { type: "object" } }],
+    function_call: "auto",
+  }),
+};
+
 /** Contents as the messages of a chat that the user begins. */
 function alternate(contents: readonly string[]) {
   return contents.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content }));
@@ -175,6 +228,35 @@ describe("Open WebUI", { timeout: 60_000 }, () => {
       questions.flatMap((question) => [question, "Hi there!"]),
     );
   });
+
+  test("edits its first question, which begins anew, and the branch before can be gone on with", async () => {
+    await using api = await open();
+    const { headers, chat } = openWebUI;
+    const path = async () => (await api.messages("current")).map(({ content }) => content);
+    const get = (reply: string, ...contents: readonly string[]) =>
+      talk(api, chat(...contents), headers, undefined, reply);
+    await get("one!", "My card is 1234.");
+    await get("two!", "My card is 1234.", "Hi one!", "And?");
+    await get("three!", "Hello?");
+    assert.deepEqual(await path(), ["Hello?", "Hi three!"]);
+    await get("four!", "Hello?", "Hi three!", "And?");
+    assert.deepEqual(await path(), ["Hello?", "Hi three!", "And?", "Hi four!"]);
+    await get("five!", "My card is 1234.", "Hi one!", "Or?");
+    assert.deepEqual(await path(), ["My card is 1234.", "Hi one!", "Or?", "Hi five!"]);
+    assert.equal((await api.conversations()).length, 1);
+  });
+
+  test("goes on behind a question whose reply failed", async () => {
+    await using api = await open();
+    const { headers, chat } = openWebUI;
+    const response = await api.send("POST", "/chat/completions", chat("Hello?"), headers);
+    (await api.engine.next()).fail(new Error("The model is away."));
+    await response.text();
+    const twice = { ...chat(), messages: alternate(["Hello?", "", "And?"]) };
+    await talk(api, twice, headers);
+    const path = (await api.messages("current")).map(({ content }) => content);
+    assert.deepEqual(path, ["Hello?", "", "And?", "Hi there!"]);
+  });
 });
 
 describe("LibreChat", { timeout: 60_000 }, () => {
@@ -201,6 +283,50 @@ describe("LibreChat", { timeout: 60_000 }, () => {
       assert.equal((await api.send("POST", "/chat/completions", title)).status, 200);
     });
     assert.deepEqual(await stored(api), [["68f0c1d2e3b4a5968778695a", ["Hello?", "Hi there!"]]]);
+  });
+});
+
+describe("LobeChat", { timeout: 60_000 }, () => {
+  test("names no conversation: the twin knows all of the chat, and nothing is stored", async () => {
+    await using api = await open();
+    const { headers, chat } = lobeChat;
+    await talk(api, chat("I am Ada.", "Hi there!", "Who am I?"), headers);
+    const [turn] = api.engine.turns;
+    assert.deepEqual(turn?.history, alternate(["I am Ada.", "Hi there!"]));
+    assert.equal(turn?.origin?.endUser, "user_2xKd");
+    assert.deepEqual(await stored(api), []);
+  });
+});
+
+describe("n8n", { timeout: 60_000 }, () => {
+  test("goes on in the conversation that its operator names, with or without a memory", async () => {
+    await using api = await open();
+    const { headers, chat } = n8n;
+    await talk(api, chat("I am Ada."), headers);
+    await talk(api, chat("Who am I?"), headers);
+    await talk(api, chat("I am Ada.", "Hi there!", "Who am I?", "Hi there!", "And you?"), headers);
+    const said = ["I am Ada.", "Hi there!", "Who am I?", "Hi there!"];
+    assert.deepEqual(
+      api.engine.turns.map(({ history }) => history),
+      [[], alternate(said.slice(0, 2)), alternate(said)],
+    );
+    assert.deepEqual(await stored(api), [[null, [...said, "And you?", "Hi there!"]]]);
+  });
+});
+
+describe("Home Assistant", { timeout: 60_000 }, () => {
+  test("sends all of a conversation, and is answered in one piece", async () => {
+    await using api = await open();
+    const { headers, chat } = homeAssistant;
+    const body = chat("Turn on the light.", "Done.", "And off again.");
+    const response = api.send("POST", "/chat/completions", body, headers);
+    const run = await api.engine.next();
+    run.write("Done, too.");
+    run.finish();
+    const { choices } = (await (await response).json()) as { choices: { message: { content: string } }[] };
+    assert.equal(choices[0]?.message.content, "Done, too.");
+    assert.deepEqual(api.engine.turns[0]?.history, alternate(["Turn on the light.", "Done."]));
+    assert.deepEqual(await stored(api), []);
   });
 });
 

@@ -20,6 +20,8 @@ export interface Run {
 export interface ScriptedEngine extends TwinEngine {
   /** How many replies it was asked for. */
   readonly asked: number;
+  /** What it was asked for, in order. */
+  readonly turns: readonly Turn[];
   /** The next reply that it is asked for, or the oldest one that no test has taken yet. */
   next(): Promise<Run>;
 }
@@ -27,14 +29,15 @@ export interface ScriptedEngine extends TwinEngine {
 export function createScriptedEngine(): ScriptedEngine {
   const runs: Run[] = [];
   const waiting: ((run: Run) => void)[] = [];
-  let asked = 0;
+  const turns: Turn[] = [];
 
   return {
     get asked() {
-      return asked;
+      return turns.length;
     },
+    turns,
     reply(turn, output) {
-      asked++;
+      turns.push(turn);
       return new Promise((resolve, reject) => {
         const run: Run = {
           turn,
