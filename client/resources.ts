@@ -68,30 +68,50 @@ export class Conversations {
     this.#parts = parts;
   }
 
-  /** `endUser`: the app's own id of the person who talks. */
+  /** `endUser`: the app's own id of the person who talks. `metadata`: up to 16 pairs of its own. */
   create(
-    body: { readonly twinId: string; readonly title?: string | null; readonly endUser?: string },
+    body: {
+      readonly twinId: string;
+      readonly title?: string | null;
+      readonly endUser?: string;
+      readonly metadata?: Readonly<Record<string, string>> | null;
+    },
     { idempotencyKey = newIdempotencyKey(), ...options }: CreateOptions = {},
   ): Promise<ConversationResource> {
     return this.#requests.data({ method: "POST", path: "/conversations", body, idempotencyKey }, options);
   }
 
-  /** Newest first. */
+  /** Newest first. `metadata`: those that have all of these pairs. */
   list(
-    query: PageQuery & { readonly twinId?: string; readonly endUser?: string } = {},
+    {
+      metadata = {},
+      ...query
+    }: PageQuery & {
+      readonly twinId?: string;
+      readonly endUser?: string;
+      readonly metadata?: Readonly<Record<string, string>>;
+    } = {},
     options?: RequestOptions,
   ): List<ConversationResource> {
-    return listAt(this.#requests, "/conversations", { ...query }, options);
+    const pairs = Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]);
+    return listAt(this.#requests, "/conversations", { ...query, ...Object.fromEntries(pairs) }, options);
   }
 
   get(id: string, options?: RequestOptions): Promise<ConversationResource> {
     return this.#requests.data({ method: "GET", path: conversationPath(id) }, options);
   }
 
-  /** `lastMessageId`: an ended reply, on any branch, whose path becomes the current one. */
+  /**
+   * `lastMessageId`: an ended reply, on any branch, whose path becomes the current one. `metadata`: in place of the pairs
+   * before; null: none.
+   */
   update(
     id: string,
-    body: { readonly title?: string | null; readonly lastMessageId?: string },
+    body: {
+      readonly title?: string | null;
+      readonly lastMessageId?: string;
+      readonly metadata?: Readonly<Record<string, string>> | null;
+    },
     options?: RequestOptions,
   ): Promise<ConversationResource> {
     return this.#requests.data({ method: "PATCH", path: conversationPath(id), body }, options);

@@ -45,13 +45,19 @@ export function keyFromRow(row: SqlRow): ApiKeyRecord {
 }
 
 export const conversationColumns =
-  "owner, id, twin_id, end_user, title, name, reply_id, log_length, path, last_message_id, last_message_at, answered_by, waiting_since, created_at, updated_at";
+  "owner, id, twin_id, end_user, title, name, reply_id, log_length, path, last_message_id, last_message_at, answered_by, waiting_since, metadata, created_at, updated_at";
 
 export function conversationToRow(conversation: ConversationRecord): SqlValue[] {
   const { owner, id, twinId, endUser, title, name, replyId, logLength, lastMessageId } = conversation;
-  const { lastMessageAt, answeredBy, waitingSince, createdAt, updatedAt } = conversation;
+  const { lastMessageAt, answeredBy, waitingSince, metadata, createdAt, updatedAt } = conversation;
   const messages = [logLength, null, lastMessageId, lastMessageAt, answeredBy, waitingSince];
-  return [owner, id, twinId, endUser, title, name, replyId, ...messages, createdAt, updatedAt];
+  const pairs = metadataToColumn(metadata);
+  return [owner, id, twinId, endUser, title, name, replyId, ...messages, pairs, createdAt, updatedAt];
+}
+
+/** Metadata as JSON. Null: no pairs. */
+export function metadataToColumn(metadata: ConversationRecord["metadata"]): string | null {
+  return Object.keys(metadata).length === 0 ? null : toJson(metadata);
 }
 
 export function conversationFromRow(row: SqlRow): ConversationRecord {
@@ -69,6 +75,7 @@ export function conversationFromRow(row: SqlRow): ConversationRecord {
     lastMessageAt: numberOrNull(row.last_message_at),
     answeredBy: String(row.answered_by) as ConversationRecord["answeredBy"],
     waitingSince: numberOrNull(row.waiting_since),
+    metadata: (fromJson(row.metadata) ?? {}) as ConversationRecord["metadata"],
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
   };

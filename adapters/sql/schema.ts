@@ -4,6 +4,7 @@
  * @module
  */
 
+import { conversationMetadata } from "./steps/conversation-metadata.ts";
 import { erasures } from "./steps/erasures.ts";
 import { firstTables } from "./steps/first-tables.ts";
 import { oldestVersion } from "./steps/oldest-version.ts";
@@ -24,7 +25,14 @@ export const postgresDialect: SqlDialect = { name: "postgres", text: 'TEXT COLLA
 const firstVersion = 100;
 
 /** Each leads to the version after the one before it. One that has landed never changes: new ones come at the end. */
-export const steps: readonly Step[] = [firstTables, oldestVersion, erasures, peopleAnswer, previousSecrets];
+export const steps: readonly Step[] = [
+  firstTables,
+  oldestVersion,
+  erasures,
+  peopleAnswer,
+  previousSecrets,
+  conversationMetadata,
+];
 
 /** The version of an up-to-date database. An empty one has version 0. */
 export const schemaVersion: number = lastOf(steps);
@@ -43,6 +51,7 @@ export interface Table {
 /** All tables of the store. The limiter's is not one of them. */
 export const tables: readonly Table[] = [
   { name: "conversations", key: ["owner", "id"] },
+  { name: "conversation_pairs", key: ["pair_owner", "conversation_id", "pair"] },
   { name: "messages", key: ["id"] },
   { name: "deleted_conversations", key: ["owner", "id"] },
   { name: "totals", key: ["owner", "list"] },

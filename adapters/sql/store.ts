@@ -28,6 +28,7 @@ import { clientTokenMethods, keepClientToken } from "./client-tokens.ts";
 import { deleteMessages, deleteRest, markDeleted, messagesInAPortion } from "./deletion.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { findPath, messageMethods } from "./messages.ts";
+import { addPairs, digestsOf, setPairs } from "./metadata.ts";
 import { peopleMethods } from "./people.ts";
 import { replyMethods, takeOverMethods } from "./replies.ts";
 import { reviewMethods } from "./review.ts";
@@ -38,6 +39,7 @@ import {
   keyColumns,
   keyFromRow,
   keyToRow,
+  metadataToColumn,
   pathFromRow,
   toJson,
 } from "./rows.ts";
@@ -164,7 +166,8 @@ function conversationMethods(
       createConversation(driver, conversation, claim, clientToken),
 
     async listConversations(reach, slice) {
-      const { rows, total } = await readPage(driver, conversationList(reach, slice), slice);
+      const pairs = slice.metadata ? await digestsOf(driver, reach.owner, slice.metadata) : [];
+      const { rows, total } = await readPage(driver, conversationList(reach, slice, pairs), slice);
       return { items: rows.map(conversationFromRow), total };
     },
 
@@ -185,11 +188,12 @@ async function createConversation(
     ...(clientToken === undefined ? [] : [keepClientToken(clientToken)]),
     {
       sql: `INSERT INTO conversations (${conversationColumns})
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
         ON CONFLICT (owner, twin_id, COALESCE(end_user, ''), name) WHERE name IS NOT NULL DO NOTHING`,
       params: conversationToRow(conversation),
       expect: 1,
     },
+    ...addPairs(owner, id, conversation.metadata),
     addToTotal(owner, listName()),
     addToTotal(owner, listName(twinId)),
   ];
@@ -250,7 +254,7 @@ async function updateConversation(
 async function changeConversation(
   driver: SqlDriver,
   { owner, id, endUser }: { owner: string; id: string; endUser: string | null },
-  { title, answeredBy }: ConversationChange,
+  { title, answeredBy, metadata }: ConversationChange,
   at: number,
   moved?: { path: MessagePath; lastId: string; logLength: number },
 ): Promise<ConversationRecord | undefined> {
@@ -261,15 +265,16 @@ async function changeConversation(
     ...(title === undefined ? [] : [`title = ${parameter(title)}`]),
     ...(answeredBy === undefined ? [] : [`answered_by = ${parameter(answeredBy)}`]),
     ...(answeredBy === "twin" ? ["waiting_since = NULL"] : []),
+    ...(metadata ? [`metadata = ${parameter(metadataToColumn(metadata))}`] : []),
     ...(moved
       ? [`path = ${parameter(toJson(moved.path))}`, `last_message_id = ${parameter(moved.lastId)}`]
       : []),
   ];
   const isUnmoved = moved ? ` AND reply_id IS NULL AND log_length = ${parameter(moved.logLength)}` : "";
-  const row = await changeOne(driver, {
-    sql: `UPDATE conversations SET ${set.join(", ")} WHERE ${isFound}${isUnmoved} RETURNING ${conversationColumns}`,
-    params,
-  });
+  const sql = `UPDATE conversations SET ${set.join(", ")} WHERE ${isFound}${isUnmoved} RETURNING ${conversationColumns}`;
+  const pairs = metadata ? setPairs(owner, id, metadata) : [];
+  const result = await driver.batch([{ sql, params, expect: 1 }, ...pairs]);
+  const row = result.committed ? result.rows[0]?.[0] : undefined;
   return row && conversationFromRow(row);
 }
 
@@ -305,7 +310,12 @@ const isNamed = "owner = $1 AND twin_id = $2 AND COALESCE(end_user, '') = $3 AND
 /** A conversation is the one with the owner `$1` and the id `$2`, and one of the end user `$3`, if that is not null. */
 const isFound = "owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)";
 
-function conversationList({ owner, endUser }: Reach, slice: ConversationSlice): ListStatement {
+/** `pairs`: the digests of the pairs of metadata that they have; it is read from the first one on. */
+function conversationList(
+  { owner, endUser }: Reach,
+  slice: ConversationSlice,
+  pairs: readonly string[],
+): ListStatement {
   const { twinIds, answeredBy, waiting = false, order = "desc", after } = slice;
   const params: SqlValue[] = [owner];
   const parameter = (value: SqlValue) => `$${params.push(value)}`;
@@ -315,16 +325,36 @@ function conversationList({ owner, endUser }: Reach, slice: ConversationSlice): 
     ...(twinIds ? [`twin_id IN (${twinIds.map(parameter)})`] : []),
     ...(answeredBy === undefined ? [] : [`answered_by = '${answeredBy}'`]), // as in the condition of an index
     ...(waiting ? ["waiting_since IS NOT NULL"] : []),
+    ...pairs.map((pair, index) =>
+      index === 0
+        ? `pair_owner = $1 AND pair = ${parameter(pair)} AND id = conversation_id`
+        : hasPair(parameter(pair)),
+    ),
   ].join(" AND ");
+  const [createdAt, id] = pairs.length > 0 ? ["begun_at", "conversation_id"] : ["created_at", "id"];
+  const from = pairs.length > 0 ? "conversation_pairs CROSS JOIN conversations" : "conversations"; // in this order
   return {
     columns: conversationColumns,
-    from: "conversations",
+    from,
     where,
     params,
-    total: totalOfConversations(where, slice, endUser),
-    order: waiting ? "waiting_since, id" : order === "desc" ? "created_at DESC, id DESC" : "created_at, id",
+    total:
+      pairs.length > 0
+        ? `SELECT count(*) AS total FROM ${from} WHERE ${where}`
+        : totalOfConversations(where, slice, endUser),
+    order: waiting
+      ? "waiting_since, id"
+      : order === "desc"
+        ? `${createdAt} DESC, ${id} DESC`
+        : `${createdAt}, ${id}`,
     after: after && [order === "desc" ? "<" : ">", after.createdAt, after.id],
   };
+}
+
+/** Whether a conversation has the pair with this digest. */
+function hasPair(digest: string): string {
+  return `EXISTS (SELECT 1 FROM conversation_pairs AS other
+    WHERE other.pair_owner = $1 AND other.conversation_id = id AND other.pair = ${digest})`;
 }
 
 /**

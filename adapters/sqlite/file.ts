@@ -206,6 +206,7 @@ function prepare(connection: SqliteConnection, { asItIs = false, steps }: OpenOp
   // Before the log is first read, so that the lock is held until the end, and the log's index is in memory instead of a
   // third file.
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
+  connection.exec("PRAGMA foreign_keys = ON"); // what belongs to a row is deleted with it
   connection.exec("PRAGMA secure_delete = ON"); // what is deleted is overwritten
   connection.exec("PRAGMA temp_store = MEMORY"); // there may be no other writable folder
   const upgrade = upgradeOf(connection, steps); // throws before anything is changed

@@ -49,7 +49,9 @@ export const conversationRoutes = [
       if (!made) {
         await requireTwin(twins, reach, body.twinId);
         const { twinId, title = null } = body;
-        const conversation = newConversation({ id: newId("conv"), owner, twinId, endUser, title }, now);
+        const metadata = { ...body.metadata };
+        const fields = { id: newId("conv"), owner, twinId, endUser, title, metadata };
+        const conversation = newConversation(fields, now);
         const found = await store.createConversation(conversation, claim, reach.clientToken);
         if (found === "token_ended") throw invalidApiKey({ reason: "revoked" });
         if (!found) return located(api.root, conversation);
@@ -65,14 +67,14 @@ export const conversationRoutes = [
     operationId: "listConversations",
     method: "GET",
     path: "/api/v1/conversations",
-    summary: "List your conversations, newest first",
+    summary: "List your conversations, newest first; metadata.<name>=<value>: those with this pair",
     credential: "api_key",
     scope: "read_only",
     query: conversationsQuerySchema,
     success: { status: 200, description: "A page of conversations.", schema: conversationSchema, list: true },
     async handle({ caller: { reach }, query }, { store }) {
       const { owner } = reach;
-      const { twinId, endUser = reach.endUser, answeredBy, waiting } = query;
+      const { twinId, endUser = reach.endUser, answeredBy, waiting, metadata } = query;
       const twinIds = twinId === undefined ? reach.twinIds : [twinId];
       const isOutOfReach =
         (reach.endUser !== undefined && endUser !== reach.endUser) ||
@@ -81,7 +83,7 @@ export const conversationRoutes = [
         ? { items: [], total: 0 }
         : await store.listConversations(
             { owner, endUser },
-            { twinIds, answeredBy, waiting: waiting !== undefined, ...sliceOf(query) },
+            { twinIds, answeredBy, metadata, waiting: waiting !== undefined, ...sliceOf(query) },
           );
       return pageOf(query, list, conversationResource);
     },
@@ -134,16 +136,16 @@ export const conversationRoutes = [
     operationId: "updateConversation",
     method: "PATCH",
     path: "/api/v1/conversations/{id}",
-    summary: "Change a conversation's title, current path, or who answers",
+    summary: "Change a conversation's title, metadata, current path, or who answers",
     credential: "api_key",
     scope: "full_access",
     body: updateConversationSchema,
     success: { status: 200, description: "The conversation as it is now.", schema: conversationSchema },
     errors: ["conversation_not_found", "message_not_found", "conversation_busy"],
     async handle({ caller: { reach }, params, body }, { store, clock, replies, twins }) {
-      const { title, lastMessageId, answeredBy } = body;
-      if (title === undefined && lastMessageId === undefined && answeredBy === undefined) {
-        const message = "is required, or lastMessageId, or answeredBy, or several of them";
+      const { title, lastMessageId, answeredBy, metadata } = body;
+      if ([title, lastMessageId, answeredBy, metadata].every((member) => member === undefined)) {
+        const message = "is required, or lastMessageId, or answeredBy, or metadata, or several of them";
         throw validationError([{ path: "title", message }]);
       }
       const isChecked =
@@ -155,7 +157,12 @@ export const conversationRoutes = [
         const of = { conversationId: params.id, id: lastMessageId };
         last = requirePlace(await requireMessage(store, reach, of, 0), "lastMessageId");
       }
-      const change = { title, last, answeredBy };
+      const change = {
+        title,
+        last,
+        answeredBy,
+        metadata: metadata === undefined ? undefined : { ...metadata },
+      };
       const conversation =
         (await store.updateConversation(reach, params.id, change, clock.now())) ?? conversationNotFound();
       if (last && conversation.replyId !== null) throw conversationBusy(conversation.replyId);

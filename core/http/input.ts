@@ -92,6 +92,11 @@ function readQuery(
   const query: Record<string, unknown> = {};
   const refused: FieldError[] = [];
   for (const [name, property] of Object.entries(schema.properties)) {
+    if (property.type === "object") {
+      const pairs = readPairs(name, given, refused);
+      if (pairs) query[name] = pairs;
+      continue;
+    }
     const field = queryHeaders[name];
     const header = field ? fields[field] : null;
     const values = header === null ? given.get(name) : [header];
@@ -128,6 +133,25 @@ export function requireValid(
     return { path, message: misspelt === undefined ? message : `${message}; ${misspelt} is unknown` };
   });
   if (refused.length + explained.length > 0) throw validationError([...refused, ...explained]);
+}
+
+/** The parameters `<prefix>.<name>` as an object. Undefined: there are none. */
+function readPairs(
+  prefix: string,
+  given: ReadonlyMap<ParameterText, readonly ParameterText[]>,
+  refused: FieldError[],
+): Record<string, string> | undefined {
+  const pairs: [string, string][] = [];
+  let isGiven = false;
+  for (const [path, values] of given) {
+    if (typeof path !== "string" || !path.startsWith(`${prefix}.`)) continue;
+    isGiven = true;
+    const [value] = values;
+    if (values.length > 1 || typeof value !== "string") {
+      refused.push({ path, message: explainRefusal(values, { type: "string" }) });
+    } else pairs.push([path.slice(prefix.length + 1), value]);
+  }
+  return isGiven ? Object.fromEntries(pairs) : undefined;
 }
 
 const notUtf8 = Symbol("not UTF-8");

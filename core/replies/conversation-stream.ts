@@ -379,11 +379,12 @@ class ConversationStream implements EventStream {
     return "";
   }
 
-  /** An event if the title, who answers, or the path otherwise than by a message, is not as the client knows it. */
+  /** An event if the title, metadata, who answers, or the path otherwise than by a message, is not as the client knows it. */
   #changesIn(conversation: ConversationRecord, isFollowing: boolean): string {
-    const { title, lastMessageId, answeredBy, waitingSince } = this.#known;
+    const { title, metadata, lastMessageId, answeredBy, waitingSince } = this.#known;
     const isChanged =
       conversation.title !== title ||
+      JSON.stringify(conversation.metadata) !== JSON.stringify(metadata) ||
       conversation.answeredBy !== answeredBy ||
       conversation.waitingSince !== waitingSince;
     const isMoved = !isFollowing && conversation.lastMessageId !== lastMessageId;

@@ -152,7 +152,7 @@ function conversationMethods(
       return listConversations(records, reach, slice);
     },
 
-    async updateConversation(reach, id, { title, last, answeredBy }, at) {
+    async updateConversation(reach, id, { title, last, answeredBy, metadata }, at) {
       const entry = findConversation(records, reach, id);
       if (!entry || (last && entry.record.replyId !== null)) return entry?.record;
       const { messages } = entry;
@@ -162,6 +162,7 @@ function conversationMethods(
         ...(title !== undefined && { title }),
         ...(answeredBy !== undefined && { answeredBy }),
         ...(answeredBy === "twin" && { waitingSince: null }),
+        ...(metadata && { metadata }),
         ...(last && { lastMessageId: last.id, messageCount: lengthOf(entry.path, messages.length) }),
         updatedAt: at,
       };
@@ -177,11 +178,12 @@ function conversationMethods(
 function listConversations(
   { owners }: MemoryRecords,
   { owner, endUser }: Reach,
-  { twinIds, answeredBy, waiting = false, order = "desc", after, ...slice }: ConversationSlice,
+  { twinIds, answeredBy, metadata, waiting = false, order = "desc", after, ...slice }: ConversationSlice,
 ): Listing<ConversationRecord> {
   const owned = owners.get(owner);
   const [twinId, ...others] = twinIds ?? [];
-  const isSimple = order === "desc" && !after && answeredBy === undefined && !waiting;
+  const isSimple = order === "desc" && !after && answeredBy === undefined && !metadata && !waiting;
+  const pairs = Object.entries(metadata ?? {});
   if (endUser === undefined && twinId !== undefined && others.length === 0 && isSimple) {
     return newestFirst(owned?.conversationsByTwin.get(twinId) ?? [], slice);
   }
@@ -191,6 +193,7 @@ function listConversations(
     ({ record }) =>
       (!twinIds || twinIds.includes(record.twinId)) &&
       (answeredBy === undefined || record.answeredBy === answeredBy) &&
+      pairs.every(([name, value]) => record.metadata[name] === value) &&
       (!waiting || record.waitingSince !== null),
   );
   if (waiting) {

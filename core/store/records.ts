@@ -94,6 +94,8 @@ export interface ConversationRecord {
   readonly answeredBy: Answerer;
   /** When the oldest question was stored that waits for a person. Null: none does. */
   readonly waitingSince: number | null;
+  /** An app's own pairs of names and values, by which it finds the conversation. Empty: none. */
+  readonly metadata: Readonly<Record<string, string>>;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -101,7 +103,7 @@ export interface ConversationRecord {
 /** A conversation, as it begins. */
 export function newConversation(
   fields: Pick<ConversationRecord, "id" | "owner" | "twinId" | "endUser" | "title"> &
-    Partial<Pick<ConversationRecord, "name">>,
+    Partial<Pick<ConversationRecord, "name" | "metadata">>,
   now: number,
 ): ConversationRecord {
   return {
@@ -113,6 +115,7 @@ export function newConversation(
     lastMessageAt: null,
     answeredBy: "twin",
     waitingSince: null,
+    metadata: {},
     createdAt: now,
     updatedAt: now,
     ...fields,

@@ -147,6 +147,8 @@ export interface ConversationSlice extends Slice {
   readonly twinIds?: readonly string[] | undefined;
   /** In which this one answers. Absent: any. */
   readonly answeredBy?: Answerer | undefined;
+  /** Only those that have all of these pairs. Absent: any. */
+  readonly metadata?: ConversationRecord["metadata"] | undefined;
   /** Only those in which a question waits for a person, by `waitingSince`, then `id`: the longest first. Default: all. */
   readonly waiting?: boolean | undefined;
   /** By `createdAt`, then `id`: the newest first (`desc`, the default), or the oldest. */
@@ -251,6 +253,8 @@ export interface ConversationChange {
   readonly last?: Pick<MessageRecord, "id" | "seq"> | undefined;
   /** Who answers. `twin`: what waits for a person stays unanswered. Absent: it stays. */
   readonly answeredBy?: Answerer | undefined;
+  /** In place of what was there. Absent: it stays. */
+  readonly metadata?: ConversationRecord["metadata"] | undefined;
 }
 
 /**

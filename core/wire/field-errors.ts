@@ -7,6 +7,7 @@
 import type { Validator } from "./built/validators.ts";
 import type { FieldError } from "./errors.ts";
 import {
+  anyTextPattern,
   asciiPattern,
   dayPattern,
   endUserPattern,
@@ -45,9 +46,15 @@ function acceptedType(type: ValueType, schema: ValueSchema): string {
   if (type === "boolean") return "true or false";
   if (type === "array")
     return `a list of at least ${schema.minItems} string of ${lengthOf(schema.items ?? schema)}`;
+  if (type === "object") return acceptedPairs(schema);
   if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
   if (schema.pattern === dayPattern) return "a day, YYYY-MM-DD";
   return `a string of ${lengthOf(schema)}${wordsOfPattern.get(schema.pattern) ?? ""}`;
+}
+
+function acceptedPairs({ maxProperties, propertyNames, additionalProperties: values }: ValueSchema): string {
+  const [name, value] = [propertyNames, values].map((each) => (each ? accepted(each) : "anything"));
+  return `an object of at most ${maxProperties} members, whose name is ${name}, and whose value is ${value}`;
 }
 
 function lengthOf({ minLength, maxLength }: ValueSchema): string {
@@ -56,6 +63,7 @@ function lengthOf({ minLength, maxLength }: ValueSchema): string {
 
 const wordsOfPattern = new Map<string | undefined, string>([
   [textPattern, ", not only white space, without NUL or lone surrogates"],
+  [anyTextPattern, " without NUL or lone surrogates"],
   [asciiPattern, " of printable ASCII"],
   [endUserPattern, ", neither . nor .., without control characters or lone surrogates"],
 ]);

@@ -68,6 +68,7 @@ export function conversationResource(conversation: ConversationRecord): Conversa
     lastMessageAt: timeOrNull(conversation.lastMessageAt),
     answeredBy: conversation.answeredBy,
     waitingSince: timeOrNull(conversation.waitingSince),
+    metadata: { ...conversation.metadata },
     createdAt: time(conversation.createdAt),
     updatedAt: time(conversation.updatedAt),
   };

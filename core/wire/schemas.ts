@@ -26,6 +26,9 @@ export interface Schema {
   readonly default?: unknown;
   readonly items?: Schema;
   readonly minItems?: number;
+  readonly maxProperties?: number;
+  readonly propertyNames?: Schema;
+  readonly additionalProperties?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
 }
@@ -36,13 +39,15 @@ export interface InputSchema extends Schema {
   readonly properties: Readonly<Record<string, ValueSchema>>;
 }
 
-/** A value that contains no others, or a list of such. */
+/** A value that contains no others, or a list or an object of such. */
 export interface ValueSchema extends Omit<Schema, "anyOf" | "items" | "properties" | "required"> {
   readonly type: ValueType | readonly ValueType[];
   readonly items?: ValueSchema;
+  readonly propertyNames?: ValueSchema;
+  readonly additionalProperties?: ValueSchema;
 }
 
-export type ValueType = "string" | "integer" | "boolean" | "array" | "null";
+export type ValueType = "string" | "integer" | "boolean" | "array" | "object" | "null";
 
 /** The types of JSON Schema. */
 export type JsonType = "string" | "integer" | "number" | "boolean" | "array" | "object" | "null";
@@ -64,12 +69,14 @@ export type FromSchema<S> = S extends { readonly anyOf: readonly (infer Each)[] 
               ? null
               : S extends { readonly type: "array"; readonly items: infer Item }
                 ? FromSchema<Item>[]
-                : S extends { readonly type: "object"; readonly properties: infer Properties }
-                  ? FromProperties<
-                      Properties,
-                      S extends { readonly required: readonly (infer Name)[] } ? Name : never
-                    >
-                  : never;
+                : S extends { readonly type: "object"; readonly additionalProperties: infer Value }
+                  ? Record<string, FromSchema<Value>>
+                  : S extends { readonly type: "object"; readonly properties: infer Properties }
+                    ? FromProperties<
+                        Properties,
+                        S extends { readonly required: readonly (infer Name)[] } ? Name : never
+                      >
+                    : never;
 
 /** Required members are always present, and so are those with a default: it is filled in on reading. */
 type FromProperties<Properties, Required> = {
@@ -144,6 +151,11 @@ export const conversationSchema = record({
   waitingSince: {
     ...timeOrNull,
     description: "When the oldest question was asked that waits for a person. Null: none does.",
+  },
+  metadata: {
+    type: "object",
+    additionalProperties: { type: "string" },
+    description: "Your own pairs of names and values.",
   },
   createdAt: time,
   updatedAt: time,
@@ -356,8 +368,11 @@ const text = { type: "string", pattern: textPattern, minLength: 1 } as const;
 /** An app's own id of a person: no control characters, no lone surrogates, and nothing that no URL could name. */
 export const endUserPattern: string = "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$";
 
+/** Text that every store keeps unchanged, which may be blank. */
+export const anyTextPattern: string = "^[^\\0\\p{Cs}]*$";
+
 /** An id of an object, which need not exist. */
-const reference = { type: "string", pattern: "^[^\\0\\p{Cs}]*$" } as const;
+const reference = { type: "string", pattern: anyTextPattern } as const;
 
 const endUser = { type: "string", pattern: endUserPattern, minLength: 1, maxLength: 128 } as const;
 
@@ -372,6 +387,13 @@ export const endUserRule: Rule = {
 
 export const healthSchema = record({ status: { type: "string", enum: ["ok"] } });
 
+const metadata = {
+  type: "object",
+  maxProperties: 16,
+  propertyNames: { type: "string", pattern: anyTextPattern, minLength: 1, maxLength: 64 },
+  additionalProperties: { type: "string", pattern: anyTextPattern, minLength: 0, maxLength: 512 },
+} as const;
+
 export const createConversationSchema = {
   type: "object",
   properties: {
@@ -382,6 +404,11 @@ export const createConversationSchema = {
       type: ["string", "null"],
       maxLength: 200,
       description: "What lists call it. Null: nothing.",
+    },
+    metadata: {
+      ...metadata,
+      type: ["object", "null"],
+      description: "Your own pairs of names and values, by which lists find it. Null: none.",
     },
   },
   required: ["twinId"],
@@ -399,6 +426,10 @@ export const updateConversationSchema = {
     answeredBy: {
       ...answerer,
       description: "Who answers from now on. twin: what waits for a person stays unanswered.",
+    },
+    metadata: {
+      ...createConversationSchema.properties.metadata,
+      description: "Your own pairs of names and values, in place of those before. Null: none.",
     },
   },
 } as const satisfies InputSchema;
@@ -548,6 +579,7 @@ export const conversationsQuerySchema = {
       enum: ["true"],
       description: "Only conversations in which a question waits for a person, the longest first.",
     },
+    metadata: { ...metadata, description: "Only conversations with these pairs." },
   },
 } as const satisfies InputSchema;
 

@@ -38,6 +38,7 @@ for (const transport of transports) {
         lastMessageAt: null,
         answeredBy: "twin",
         waitingSince: null,
+        metadata: {},
         createdAt: "2026-01-02T03:04:05.678Z",
         updatedAt: "2026-01-02T03:04:05.678Z",
       });
@@ -99,6 +100,75 @@ for (const transport of transports) {
       assert.deepEqual(await listIds(fixture, key, "/conversations?twinId=a"), [third, first]);
       assert.deepEqual(await listIds(fixture, key, "/conversations?twinId=a&limit=1&page=2"), [first]);
       assert.deepEqual(await listIds(fixture, key, "/conversations?twinId=nowhere"), []);
+    });
+
+    test("metadata is stored, changed as a whole, and finds conversations", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const create = async (metadata?: object | null) => {
+        const body = { twinId: "echo", ...(metadata !== undefined && { metadata }) };
+        return dataOf<ConversationResource>(await fixture.call("POST", "/conversations", key, body));
+      };
+      const strange = { "a.b=&c": "Häuser 🏠 ?&=", blank: "" };
+      const first = await create({ ticket: "4711", app: "web" });
+      await fixture.clock.advance(1);
+      const second = await create({ ticket: "4712", app: "web", ...JSON.parse('{"__proto__": "own"}') });
+      await fixture.clock.advance(1);
+      const third = await create(strange);
+      assert.deepEqual((await create(null)).metadata, {});
+      assert.deepEqual((await create()).metadata, {});
+      assert.deepEqual(first.metadata, { ticket: "4711", app: "web" });
+      assert.deepEqual(Object.entries(second.metadata).at(-1), ["__proto__", "own"]);
+      const list = (query: string) => listIds(fixture, key, `/conversations?${query}`);
+      assert.deepEqual(await list("metadata.app=web"), [second.id, first.id]);
+      assert.deepEqual(await list("metadata.app=web&limit=1&page=2"), [first.id]);
+      assert.deepEqual(await list("metadata.app=web&metadata.ticket=4712&twinId=echo"), [second.id]);
+      assert.deepEqual(await list("metadata.app=WEB"), []);
+      assert.deepEqual(await list("metadata.constructor=web"), []);
+      assert.deepEqual(await list("metadata.__proto__=own"), [second.id]);
+      const name = encodeURIComponent("a.b=&c");
+      assert.deepEqual(await list(`metadata.${name}=${encodeURIComponent("Häuser 🏠 ?&=")}`), [third.id]);
+      const changed = await fixture.call("PATCH", `/conversations/${first.id}`, key, {
+        metadata: { ticket: "1" },
+      });
+      assert.deepEqual((await dataOf<ConversationResource>(changed)).metadata, { ticket: "1" });
+      assert.deepEqual(await list("metadata.app=web"), [second.id]);
+      assert.deepEqual(await list("metadata.ticket=1"), [first.id]);
+      await fixture.call("PATCH", `/conversations/${first.id}`, key, { metadata: null });
+      assert.deepEqual(await list("metadata.ticket=1"), []);
+      await fixture.call("PATCH", `/conversations/${second.id}`, key, { title: "It stays." });
+      await fixture.call("DELETE", `/conversations/${third.id}`, key);
+      assert.deepEqual(await list(`metadata.${name}=${encodeURIComponent("Häuser 🏠 ?&=")}`), []);
+      assert.deepEqual(await list("metadata.app=web"), [second.id]);
+    });
+
+    test("metadata beyond its limits, or of another kind, is refused", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const pairs = (count: number) =>
+        Object.fromEntries(Array.from({ length: count }, (_, n) => [`${n}`, ""]));
+      const send = (metadata: unknown) =>
+        fixture.call("POST", "/conversations", key, { twinId: "echo", metadata });
+      for (const metadata of [pairs(16), { ["🦜".repeat(64)]: "🦜".repeat(512) }]) {
+        assert.equal((await send(metadata)).status, 201);
+      }
+      const refused = [
+        ...[pairs(17), { ["n".repeat(65)]: "" }, { name: "v".repeat(513) }, { "": "empty" }],
+        ...[{ name: 1 }, { name: null }, { name: {} }, ["a"], "text", 1, { name: "\0" }, { "\ud800": "" }],
+      ];
+      for (const metadata of refused) {
+        const response = await send(metadata);
+        await assertRefusedField(response, "metadata", JSON.stringify(metadata));
+      }
+      for (const query of [
+        "metadata.=a",
+        "metadata.a=1&metadata.a=2",
+        "metadata.a=%ff",
+        `metadata.a=${"v".repeat(513)}`,
+      ]) {
+        const response = await fixture.call("GET", `/conversations?${query}`, key);
+        await assertErrorAnswer(response, 400, "validation_error", query);
+      }
     });
 
     test("an empty, repeated or unprintable twinId in the query is refused", async () => {

@@ -58,6 +58,10 @@ export async function callEverything(given: Store): Promise<void> {
   await store.listConversations({ owner }, slice);
   await store.listConversations({ owner }, { ...slice, twinIds: [twinId] });
   await store.listConversations({ owner }, { ...slice, waiting: true });
+  const metadata = { app: "web", ticket: "1" };
+  await store.createConversation(conversation(owner, { metadata }));
+  for (const pairs of [metadata, { app: "web" }])
+    await store.listConversations({ owner }, { ...slice, metadata: pairs });
   for (const answeredBy of answerers) await store.listConversations({ owner }, { ...slice, answeredBy });
   const reach = { owner, endUser: "ann" };
   await store.createConversation(conversation(owner, { endUser: reach.endUser })); // lists that are empty are only counted
@@ -65,6 +69,7 @@ export async function callEverything(given: Store): Promise<void> {
     await store.listConversations(reach, { ...slice, twinIds });
   }
   await store.updateConversation({ owner }, id, { title: "t" }, start);
+  await store.updateConversation({ owner }, id, { metadata }, start);
   const begun = await begin(store, owner, id);
   const { question, reply, lease } = begun;
   await store.beginReply(toBegin(owner, id));

@@ -90,6 +90,52 @@ export function conversationsContract(open: () => Store): void {
       assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 20 })).total, 3);
     });
 
+    test("conversations are found by all of the pairs that they were given", async () => {
+      const owner = newOwner();
+      const ann = { endUser: "ann" };
+      const web = { metadata: { app: "web", plan: "free" } };
+      const a = await newConversation(store, owner, { createdAt: start, ...web });
+      const b = await newConversation(store, owner, {
+        createdAt: start + 1,
+        metadata: { app: "web", plan: "paid" },
+        ...ann,
+      });
+      const c = await newConversation(store, owner, {
+        createdAt: start + 2,
+        metadata: { app: "phone", plan: "web" },
+      });
+      await newConversation(store, owner, { createdAt: start + 3 });
+      await newConversation(store, newOwner(), web);
+      const list = async (metadata: Record<string, string>, more: object = {}, endUser?: string) => {
+        const slice = { offset: 0, limit: 20, metadata, ...more };
+        const listing = await store.listConversations({ owner, endUser }, slice);
+        return [listing.total, ...listing.items.map(({ id }) => id)];
+      };
+      assert.deepEqual(await list({ app: "web" }), [2, b.id, a.id]);
+      assert.deepEqual(await list({ app: "web" }, { limit: 1, offset: 1 }), [2, a.id]);
+      assert.deepEqual(await list({ app: "web" }, { order: "asc" }), [2, a.id, b.id]);
+      assert.deepEqual(await list({ app: "web", plan: "paid" }), [1, b.id]);
+      assert.deepEqual(await list({ plan: "web" }), [1, c.id]);
+      assert.deepEqual(await list({ app: "web" }, {}, "ann"), [1, b.id]);
+      assert.deepEqual(await list({ app: "web" }, { twinIds: [a.twinId, "bob"] }), [2, b.id, a.id]);
+      assert.deepEqual(await list({ app: "web" }, { answeredBy: "person" }), [0]);
+      assert.deepEqual(await list({ app: "web", plan: "none" }), [0]);
+      assert.deepEqual((await store.getConversation({ owner }, a.id))?.metadata, web.metadata);
+      const change = { metadata: { app: "web", seen: "yes" } };
+      const changed = await store.updateConversation({ owner }, a.id, change, start + 9);
+      assert.deepEqual(changed, { ...a, ...change, updatedAt: start + 9 });
+      assert.deepEqual([await list({ plan: "free" }), await list({ seen: "yes" })], [[0], [1, a.id]]);
+      const none = await store.updateConversation({ owner }, "conv_none", change, start + 9);
+      assert.equal(none, undefined);
+      await store.updateConversation({ owner, endUser: "bob" }, b.id, { metadata: {} }, start + 9);
+      assert.deepEqual(await list({ app: "web" }), [2, b.id, a.id]);
+      await store.deleteConversation({ owner }, b.id, start + 9);
+      assert.deepEqual(await list({ app: "web" }), [1, a.id]);
+      await store.updateConversation({ owner }, a.id, { metadata: {} }, start + 10);
+      assert.deepEqual(await list({ app: "web" }), [0]);
+      assert.deepEqual((await store.getConversation({ owner }, a.id))?.metadata, {});
+    });
+
     test("another owner's conversations are not listed", async () => {
       await newConversation(store);
       const listing = await store.listConversations({ owner: newOwner() }, { offset: 0, limit: 20 });

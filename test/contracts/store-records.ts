@@ -86,6 +86,7 @@ export function conversation(owner: string, fields: Partial<ConversationRecord> 
     lastMessageAt: null,
     answeredBy: "twin",
     waitingSince: null,
+    metadata: {},
     createdAt: start,
     updatedAt: start,
     ...fields,

@@ -200,6 +200,7 @@ for (const transport of transports) {
         "lastMessageId",
         "logLength",
         "messageCount",
+        "metadata",
         "name",
         "owner",
         "replyId",

@@ -132,6 +132,10 @@ export async function fill(url: string): Promise<KeptContents> {
   await ask(inbox.id, "Good.", { reply: false });
   await ask(inbox.id, "When?");
 
+  // An app's own pairs, by which it finds conversations; those before a change find none.
+  const ticket = await change("POST", "/conversations", { twinId: "echo", metadata: { ticket: "4710" } });
+  await change("PATCH", `/conversations/${ticket.id}`, { metadata: { ticket: "4711", "plan 🦜": "" } });
+
   // Claims: sent again, they are answered as before.
   const claim = (key: string) => ({ headers: { "Idempotency-Key": key } });
   const again: KeptRequest[] = [
@@ -157,6 +161,9 @@ export async function fill(url: string): Promise<KeptContents> {
     "/conversations?limit=100",
     "/conversations?waiting=true",
     "/conversations?answeredBy=person",
+    ...["ticket=4710", "ticket=4711", "ticket=4711&metadata.plan%20%F0%9F%A6%9C="].map(
+      (pair) => `/conversations?metadata.${pair}`,
+    ),
     ...conversations.flatMap((path) => [path, `${path}/messages`, `${path}/messages?path=all`]),
     `/conversations/${hers.id}/messages/${answered.id}`,
     "/feedback",

@@ -62,6 +62,7 @@ const conversation = {
   lastMessageAt: completedAt,
   answeredBy: "twin",
   waitingSince: null,
+  metadata: { ticket: "4711" },
   createdAt,
   updatedAt: completedAt,
 };

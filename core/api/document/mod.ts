@@ -283,12 +283,11 @@ function pathParameters(route: Route): unknown[] {
 }
 
 function queryParameters(route: Route): unknown[] {
-  return Object.entries(route.query?.properties ?? {}).map(([name, { description, ...schema }]) => ({
-    name,
-    in: "query",
-    description,
-    schema: simplePattern(schema),
-  }));
+  return Object.entries(route.query?.properties ?? {}).flatMap(([name, { description, ...schema }]) => {
+    // A parameter for each member, `metadata.<name>`, is nothing that OpenAPI can describe: the summary says it.
+    if (schema.type === "object") return [];
+    return { name, in: "query", description, schema: simplePattern(schema) };
+  });
 }
 
 function headerParameters(route: Route): unknown[] {
