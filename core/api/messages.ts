@@ -52,6 +52,9 @@ const sendErrors = [
   "shutting_down",
 ] as const;
 
+/** The header field in which a client says what it prefers. */
+const preferences = { prefer: "Prefer" } as const;
+
 export const messageRoutes = [
   route({
     operationId: "listMessages",
@@ -86,15 +89,17 @@ export const messageRoutes = [
     summary: "Send a message and wait for the whole reply; or store one without a reply",
     credential: "api_key",
     scope: "full_access",
+    headers: preferences,
     body: sendMessageSchema,
     idempotency: "supported",
     success: {
       status: 200,
       description: "The twin's reply, once it has ended.",
       schema: messageSchema,
+      async: true,
       also: {
         201: "What was stored without a reply.",
-        202: "The question, which waits: a person answers in this conversation.",
+        202: "The question, which waits: a person answers in this conversation; or the reply as it begins, with Prefer: respond-async.",
       },
     },
     errors: [...sendErrors, "insufficient_scope", "model_error", "model_timeout"],
@@ -105,6 +110,7 @@ export const messageRoutes = [
       const { headers } = sent;
       if (sent.waiting) return { status: 202, data: messageResource(sent.waiting), headers };
       const { feed } = sent;
+      if (prefers(call, respondAsync)) return { status: 202, ...begun(sent, context) };
       const reply = await context.replies.end(feed, call.request.signal);
       if (reply.error) throw replyFailed(reply.id, reply.error, headers);
       return { data: messageResource(reply), headers };
@@ -121,14 +127,14 @@ export const messageRoutes = [
     // Clients that reconnect by themselves also repeat a POST, with the id of the last event that they have.
     query: streamQuerySchema,
     queryHeaders: { after: "lastEventId" },
-    headers: { prefer: "Prefer" },
+    headers: preferences,
     body: sendMessageSchema,
     idempotency: "supported",
     success: { status: 200, description: "The reply as Server-Sent Events.", events: true },
     errors: sendErrors,
     async handle(call, context) {
       requireStreamed(call.body);
-      const sent = await send(call, context);
+      const sent = await send(call, context, prefers(call, readingPace));
       const { headers, repeated } = sent;
       if (sent.waiting) return { events: new OwnEvents(call.requestId).waiting(sent.waiting), headers };
       const { feed } = sent;
@@ -191,8 +197,25 @@ function lengthOf({ content }: MessageRecord): number {
   return content.length;
 }
 
-/** What a client sends that reads along, among other preferences (RFC 7240). */
-const readingPace = /(?:^|,)[ \t]*reading-pace[ \t]*(?:[,;]|$)/i;
+/** What a client prefers that reads along, and one that does not wait for the reply (RFC 7240). */
+const readingPace = "reading-pace";
+const respondAsync = "respond-async";
+
+/** Whether a client has this preference, among others. */
+function prefers({ headers: { prefer } }: Call, name: string): boolean {
+  const preferences = prefer?.split(",") ?? [];
+  return preferences.some((one) => one.split(";")[0]?.trim().toLowerCase() === name);
+}
+
+/** A reply for who does not wait for it: as it began, or, where an equal request was made before, as it is now. */
+function begun({ reply, headers }: BegunReply, { api }: HandlerContext): Result {
+  const { conversationId, id } = reply;
+  const Location = `${api.root}/conversations/${conversationId}/messages/${id}`;
+  return {
+    data: messageResource(reply),
+    headers: { Location, "Preference-Applied": respondAsync, ...headers },
+  };
+}
 
 type SendBody = FromSchema<typeof sendMessageSchema>;
 
@@ -220,18 +243,29 @@ function requireAbsent(given: Readonly<Record<string, unknown>>, message: string
   if (present.length > 0) throw validationError(present.map(([path]) => ({ path, message })));
 }
 
-/** The reply to follow, or the question that waits for a person, and whether an equal request stored it. */
-type SendResult = {
+/** Whether an equal request stored what was sent, and the header fields that say so. */
+interface Repeated {
   readonly headers: Readonly<Record<string, string>>;
   readonly repeated?: true;
-} & (
-  | { readonly feed: ReplyFeed; readonly waiting?: undefined }
-  | { readonly waiting: MessageRecord; readonly feed?: undefined }
-);
+}
+
+/** The reply to follow. */
+interface BegunReply extends Repeated {
+  readonly feed: ReplyFeed;
+  readonly reply: MessageRecord;
+  readonly waiting?: undefined;
+}
+
+/** The reply to follow, or the question that waits for a person. */
+type SendResult = BegunReply | (Repeated & { readonly waiting: MessageRecord });
 
 /** The common part of both kinds of sending: begins the reply, or finds the one that an equal request began. */
-async function send(call: Call<unknown, SendBody>, context: HandlerContext): Promise<SendResult> {
-  const { caller, body, fields, headers, requestId } = call;
+async function send(
+  call: Call<unknown, SendBody>,
+  context: HandlerContext,
+  readAlong = false,
+): Promise<SendResult> {
+  const { caller, body, fields, requestId } = call;
   const { reach, limits } = caller;
   const { store, twins, replies } = context;
   const { conversation, claim, made: known } = await findClaimed(call, context);
@@ -253,18 +287,18 @@ async function send(call: Call<unknown, SendBody>, context: HandlerContext): Pro
       claim,
       requestId,
       traceparent: fields.traceparent ?? undefined,
-      readAlong: readingPace.test(headers.prefer ?? ""),
+      readAlong,
       received: call.received,
       ...reach,
     });
-    if ("feed" in sent) return { feed: sent.feed, headers: {} };
+    if ("feed" in sent) return { feed: sent.feed, reply: sent.reply, headers: {} };
     if ("message" in sent) return { waiting: sent.message, headers: {} };
     made = sent.claim;
   }
   const message = await findMade(call, context, { conversationId, claim, made });
   const repeated = { headers: replayedHeaders, repeated: true } as const;
   if (message.role === "user") return { waiting: message, ...repeated };
-  return { feed: replies.find(reach, message), ...repeated };
+  return { feed: replies.find(reach, message), reply: message, ...repeated };
 }
 
 /** Stores a message without a reply: for who owns the conversation, not for an end user. */

@@ -9,6 +9,7 @@ import type { Answer, HeaderFields, IncomingRequest } from "../wire/request.ts";
 const exposed = [
   "Idempotency-Replayed",
   "Location",
+  "Preference-Applied",
   "RateLimit",
   "RateLimit-Policy",
   "Retry-After",

@@ -160,6 +160,8 @@ export interface Success {
   readonly description: string;
   /** Other statuses with the same schema, and what each means. */
   readonly also?: Readonly<Partial<Record<201 | 202, string>>>;
+  /** Whether it is 202 at once for who prefers that (`Prefer: respond-async`). */
+  readonly async?: true;
   /** The schema of `data`. */
   readonly schema?: Schema;
   /** Whether `data` is a list of these, with `pagination`. */

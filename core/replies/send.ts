@@ -55,8 +55,8 @@ interface Alone {
   readonly message: MessageRecord;
 }
 
-/** The result of a send: the reply to follow. */
-export type Sent = { readonly feed: ReplyFeed } | Claimed;
+/** The result of a send: the reply to follow, and as it was stored when it began. */
+export type Sent = { readonly feed: ReplyFeed; readonly reply: MessageRecord } | Claimed;
 
 /** The result of a say. */
 export type Said = Alone | Claimed;
@@ -141,7 +141,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
     }
     if (begun.result !== "begun") return begun;
     running.start(producer, begun.memory);
-    return { stored: { feed: producer.feed } };
+    return { stored: { feed: producer.feed, reply } };
   });
 }
 

@@ -34,8 +34,63 @@ async function list(chat: Chat, query = "") {
   return { messages: data, pagination };
 }
 
+/** What a client sends that does not wait for the reply. */
+const unwaiting = { Prefer: "respond-async, wait=10" };
+
 for (const transport of transports) {
   describe(`messages, ${transport.name}`, () => {
+    test("a send that prefers not to wait gets the reply as it begins, and the reply goes on", async () => {
+      await using chat = await openChat(transport);
+      const response = await chat.send("Hello?", unwaiting);
+      assert.equal(response.status, 202);
+      assert.equal(response.headers.get("preference-applied"), "respond-async");
+      const begun = await dataOf<MessageResource>(response.clone());
+      assert.deepEqual([begun.role, begun.status, begun.content], ["assistant", "in_progress", ""]);
+      const path = `/api/v1/conversations/${chat.conversationId}/messages/${begun.id}`;
+      assert.equal(response.headers.get("location"), path);
+      const run = await chat.engine.next();
+      run.write("Hi!");
+      run.finish();
+      await (await chat.resume(begun.id)).rest();
+      const reply = await chat.message(begun.id);
+      assert.deepEqual([reply.status, reply.content], ["completed", "Hi!"]);
+      assert.equal(reply.inReplyTo, begun.inReplyTo);
+    });
+
+    test("a send that prefers not to wait is refused as any other, and repeated like it", async () => {
+      await using chat = await openChat(transport);
+      const once = { ...unwaiting, "Idempotency-Key": "once" };
+      const begun = await dataOf<MessageResource>(await chat.send("Hello?", once));
+      await assertErrorAnswer(await chat.send("And?", unwaiting), 409, "conversation_busy");
+      await assertErrorAnswer(await chat.send("And?", once), 422, "idempotency_key_reused");
+      const run = await chat.engine.next();
+      run.fail(new ModelError("model_error", "The model is away."));
+      await (await chat.resume(begun.id)).rest();
+      const repeated = await chat.send("Hello?", once);
+      assert.equal(repeated.status, 202);
+      assert.equal(repeated.headers.get("idempotency-replayed"), "true");
+      const { id, status } = await dataOf<MessageResource>(repeated);
+      assert.deepEqual([id, status], [begun.id, "failed"]);
+      await assertErrorAnswer(await chat.send("Hello?", { "Idempotency-Key": "once" }), 502, "model_error");
+      await assertErrorAnswer(
+        await chat.post("/messages", { content: "" }, unwaiting),
+        400,
+        "validation_error",
+      );
+    });
+
+    test("only this preference is one for not waiting, and what is stored without a reply has none", async () => {
+      await using chat = await openEcho(transport);
+      for (const Prefer of ["respond-asynchronously", "wait=5", 'x="respond-async"', "no-respond-async"]) {
+        const response = await chat.send("Hello?", { Prefer });
+        assert.deepEqual([response.status, response.headers.get("preference-applied")], [200, null], Prefer);
+      }
+      const said = await chat.post("/messages", { content: "Hi.", role: "assistant" }, unwaiting);
+      assert.deepEqual([said.status, said.headers.get("preference-applied")], [201, null]);
+      const other = await chat.send("Hello?", { Prefer: "Respond-Async" });
+      assert.equal(other.status, 202);
+    });
+
     test("a normal send answers with the whole reply", async () => {
       await using chat = await openEcho(transport);
       const response = await chat.send("Hello, twin!");

@@ -174,7 +174,7 @@ describe("the OpenAPI document", () => {
   test("operations have their query parameters and header fields", () => {
     const messages = paths["/api/v1/conversations/{id}/messages"];
     assert.deepEqual(parametersIn(messages?.get, "query"), ["page", "limit", "order", "after", "path"]);
-    assert.deepEqual(parametersIn(messages?.post, "header"), ["Idempotency-Key"]);
+    assert.deepEqual(parametersIn(messages?.post, "header"), ["Idempotency-Key", "Prefer"]);
     assert.deepEqual(parametersIn(paths["/api/v1/conversations"]?.get, "query"), [
       "page",
       "limit",

@@ -34,6 +34,7 @@ export const responseHeaders = {
     schema: { const: "true" },
   },
   ETag: { description: "Changes with the answer.", schema: { type: "string" } },
+  "Preference-Applied": { description: "The preference that was followed.", schema: { type: "string" } },
   Location: { description: "The path of the new object.", schema: { type: "string" } },
 };
 
@@ -53,12 +54,16 @@ function headersOf(names: readonly HeaderName[]): Record<string, unknown> {
 }
 
 /** The header fields of a route's success, as references. */
-export function successHeaders({ credential, idempotency, success }: Route): Record<string, unknown> {
+export function successHeaders(
+  { credential, idempotency, success }: Route,
+  status: number = success.status,
+): Record<string, unknown> {
   const names: HeaderName[] = [];
   if (credential === "api_key") names.push(...rateLimitHeaders);
   if (idempotency === "supported") names.push("Idempotency-Replayed");
   if (success.etag) names.push("ETag");
   if (success.location) names.push("Location");
+  if (success.async && status === 202) names.push("Location", "Preference-Applied");
   return headersOf(names);
 }
 

@@ -256,7 +256,7 @@ function operation(route: Route): Record<string, unknown> {
       ...Object.fromEntries(
         Object.entries(success.also ?? {}).map(([other, description]) => [
           other,
-          { description, headers: successHeaders(route), ...(content && { content }) },
+          { description, headers: successHeaders(route, Number(other)), ...(content && { content }) },
         ]),
       ),
       ...(success.etag && { 304: { description: "Nothing has changed.", headers: successHeaders(route) } }),
@@ -295,6 +295,10 @@ function headerParameters(route: Route): unknown[] {
   if (route.idempotency === "supported") {
     const description = "Equal requests with the same key have one effect, for 24 hours.";
     headers.push(header("Idempotency-Key", description, { type: "string", pattern: keyPattern.source }));
+  }
+  if (route.success.async) {
+    const description = "respond-async: the reply is not waited for; the answer is 202.";
+    headers.push(header("Prefer", description, { type: "string" }));
   }
   if (route.success.etag)
     headers.push(header("If-None-Match", "The ETag of an earlier answer.", { type: "string" }));
