@@ -18,17 +18,23 @@ export interface ChatMessage {
   readonly id: string;
   readonly role: string;
   readonly parts: readonly { readonly type: string }[];
+  readonly metadata?: unknown;
 }
 
 /** The chunks that are written, each one of the AI SDK's `UIMessageChunk`. */
 export type ChatChunk =
-  | { type: "start"; messageId: string }
+  | { type: "start"; messageId: string; messageMetadata?: SaidMetadata }
   | { type: "text-start"; id: string }
   | { type: "text-delta"; id: string; delta: string }
   | { type: "text-end"; id: string }
   | SourcePart
   | { type: "finish"; finishReason: "stop" | "length" | "content-filter" | "other" }
   | { type: "error"; errorText: string };
+
+/** What is known of a message that a person has said. */
+export interface SaidMetadata {
+  author: string;
+}
 
 /** A section that a reply was made of. */
 export interface SourcePart {
@@ -111,11 +117,21 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
 
   /**
    * The reply that a question goes on from: the last one that its chat shows, and of a stored question that is asked again the
-   * one before it. Null: the question is the first.
+   * one before it. Null: the question is the first. Undefined: while a person answers, the end, as both may write at once.
    */
-  async function afterOf(conversationId: string, messages: readonly ChatMessage[]): Promise<string | null> {
+  async function afterOf(
+    conversationId: string,
+    messages: readonly ChatMessage[],
+  ): Promise<string | null | undefined> {
     const id = messages.at(-1)?.id ?? "";
     if (isStored(id, "msg")) return (await client.messages.get(conversationId, id)).after;
+    const before = messages.at(-2);
+    // Two questions in a row, or something said: a person may answer.
+    if (before && (before.role === "user" || before.metadata)) {
+      const { answeredBy, lastMessageId } = await client.conversations.get(conversationId);
+      if (answeredBy === "person") return undefined;
+      if (before.id === lastMessageId) return lastMessageId; // a question that nobody has answered
+    }
     return messages.findLast(({ id, role }) => role === "assistant" && isStored(id, "msg"))?.id ?? null;
   }
 
@@ -147,13 +163,14 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
         await sleep(remountMs);
         return followed.get(chatId) === time;
       };
-      return chunksOf(reply, { broken, stop: abortSignal, mayStop });
+      return chunksOf(reply, { broken, stop: abortSignal, mayStop }, newest.author);
     },
   };
 }
 
 /**
- * A conversation's history as messages of the AI SDK. A reply that runs is left out: `useChat` reconnects to it.
+ * A conversation's history as messages of the AI SDK. A reply that runs is left out: `useChat` reconnects to it. What a person
+ * has said in the twin's place has `metadata.author`.
  *
  * @example
  * ```ts
@@ -163,15 +180,58 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
  * const messages = toUIMessages([...data].reverse()); // useChat({ id: conversationId, transport, messages, resume: true })
  * ```
  */
-export function toUIMessages(
-  messages: readonly MessageResource[],
-): { id: string; role: "user" | "assistant"; parts: ({ type: "text"; text: string } | SourcePart)[] }[] {
-  return messages
-    .filter(({ status }) => status !== "in_progress")
-    .map((message) => {
-      const { id, role, content } = message;
-      return { id, role, parts: [{ type: "text", text: content }, ...sourcesOf(message)] };
-    });
+export function toUIMessages(messages: readonly MessageResource[]): StoredUIMessage[] {
+  return messages.filter(({ status }) => status !== "in_progress").map(toUIMessage);
+}
+
+/** A stored message as one of the AI SDK. */
+export interface StoredUIMessage {
+  id: string;
+  role: "user" | "assistant";
+  metadata?: SaidMetadata;
+  parts: ({ type: "text"; text: string } | SourcePart)[];
+}
+
+function toUIMessage(message: MessageResource): StoredUIMessage {
+  const { id, role, content, author } = message;
+  const parts: StoredUIMessage["parts"] = [{ type: "text", text: content }, ...sourcesOf(message)];
+  return { id, role, ...(author !== null && { metadata: { author } }), parts };
+}
+
+/**
+ * What people say in the twin's place, as they say it: for a chat whose page is open meanwhile, as `useChat` asks only where
+ * something is sent.
+ *
+ * @example
+ * ```ts
+ * import { followSaid } from "twin-service/ai-sdk";
+ *
+ * const left = new AbortController(); // aborted as the page is left
+ * const show = (message: object) => console.log(message); // for useChat: setMessages((shown) => [...shown, message])
+ * await followSaid(client, conversationId, show, { signal: left.signal });
+ * ```
+ *
+ * @param said Called with each message, once.
+ * @param options `signal` ends it: then it resolves, as it does when the conversation is deleted. `after`: the id of the last
+ * message that is shown, so that nothing between is missed. Default: from now on.
+ */
+export async function followSaid(
+  client: TwinClient,
+  conversationId: string,
+  said: (message: StoredUIMessage) => void,
+  { signal, after }: { readonly signal?: AbortSignal; readonly after?: string } = {},
+): Promise<void> {
+  try {
+    const options = { signal, after, maxRetries: Infinity };
+    for await (const event of client.conversations.follow(conversationId, options)) {
+      if (event.type !== "message") continue;
+      const { message } = event;
+      // A twin's reply answers a question; it comes to the chat that has asked.
+      if (message.role === "assistant" && message.inReplyTo === null) said(toUIMessage(message));
+    }
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+  }
 }
 
 /** The sections that a reply was made of. */
@@ -206,7 +266,7 @@ function isText(part: { readonly type: string }): part is { readonly type: "text
   return part.type === "text" && "text" in part && typeof part.text === "string";
 }
 
-/** The reply that runs, or ran when the chat's messages were read. */
+/** The reply that runs, or ran when the chat's messages were read; or what a person said then. */
 async function newestReply(client: TwinClient, conversationId: string): Promise<MessageResource | undefined> {
   try {
     const { data } = await client.messages.list(conversationId, { order: "desc", limit: 1 });
@@ -243,9 +303,13 @@ function cancelWhenStopped(reply: ReplyStream, { stop, mayStop, broken }: Stoppi
 }
 
 /** A reply as chunks. A reader that leaves only leaves. */
-function chunksOf(reply: ReplyStream, stopping: Stopping): ReadableStream<ChatChunk> {
+function chunksOf(
+  reply: ReplyStream,
+  stopping: Stopping,
+  author: string | null = null,
+): ReadableStream<ChatChunk> {
   cancelWhenStopped(reply, stopping);
-  const chunks = toChunks(reply);
+  const chunks = toChunks(reply, author);
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await chunks.next();
@@ -256,17 +320,22 @@ function chunksOf(reply: ReplyStream, stopping: Stopping): ReadableStream<ChatCh
   });
 }
 
-async function* toChunks(reply: ReplyStream): AsyncGenerator<ChatChunk, undefined, undefined> {
+/** `author`: of what a person has said. */
+async function* toChunks(
+  reply: ReplyStream,
+  author: string | null,
+): AsyncGenerator<ChatChunk, undefined, undefined> {
   const id = "reply";
   let isStarted = false;
   try {
     for await (const delta of reply.text) {
-      if (!isStarted) yield* [start(reply), { type: "text-start", id } as const];
+      if (!isStarted) yield* [start(reply, author), { type: "text-start", id } as const];
       isStarted = true;
       yield { type: "text-delta", id, delta };
     }
     const message = await reply.final();
-    if (!isStarted) yield* [start(reply), { type: "text-start", id } as const];
+    if (message.role === "user") return; // it waits for a person
+    if (!isStarted) yield* [start(reply, author), { type: "text-start", id } as const];
     yield { type: "text-end", id };
     yield* sourcesOf(message);
     yield { type: "finish", finishReason: finishReasonOf(message) };
@@ -275,8 +344,9 @@ async function* toChunks(reply: ReplyStream): AsyncGenerator<ChatChunk, undefine
   }
 }
 
-function start(reply: ReplyStream): ChatChunk {
-  return { type: "start", messageId: String(reply.messageId) };
+function start(reply: ReplyStream, author: string | null): ChatChunk {
+  const said = author === null ? {} : { messageMetadata: { author } };
+  return { type: "start", messageId: String(reply.messageId), ...said };
 }
 
 function finishReasonOf({ finishReason }: MessageResource) {

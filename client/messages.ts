@@ -15,6 +15,7 @@ import {
   type RequestOptions,
   type Requests,
 } from "./http/requests.ts";
+import type { SentMessage } from "./reply/events.ts";
 import { type OnBusy, runningReply } from "./reply/following.ts";
 import { type Followed, ReplyStream } from "./reply/reply-stream.ts";
 
@@ -27,8 +28,23 @@ export interface SendOptions extends CreateOptions {
 /** A message to send. */
 export interface MessageBody {
   readonly content: string;
-  /** The ended reply that it goes on from, on any branch, or null: from the beginning. Default: the end of the path. */
+  /**
+   * What it goes on from, on any branch: an ended reply, what a person has said, or a question that waits for one; null: the
+   * beginning. Default: the end of the path.
+   */
   readonly after?: string | null | undefined;
+  /** `replace`: a running reply is cancelled, and the message stands directly behind it. Default: see {@link OnBusy}. */
+  readonly whenBusy?: "refuse" | "replace" | undefined;
+}
+
+/** A message that is stored without asking a twin. */
+export interface SaidMessageBody extends MessageBody {
+  /** `user`: a question that stays without a reply. Default `assistant`: what a person says in the twin's place. */
+  readonly role?: "assistant" | "user" | undefined;
+  /** Who says it, in up to 100 characters. Only of the role `assistant`, as is `answeredBy`. */
+  readonly author?: string | undefined;
+  /** Who answers from now on. Default: as before. */
+  readonly answeredBy?: "twin" | "person" | undefined;
 }
 
 /** What resuming a reply may set. */
@@ -79,8 +95,11 @@ export class Messages {
     return this.#requests.data({ method: "GET", path: messagePath(conversationId, messageId) }, options);
   }
 
-  /** Sends a message, and resolves with the whole reply. Rejects with a `ReplyError` if the reply failed. */
-  async send(conversationId: string, body: MessageBody, options: SendOptions = {}): Promise<MessageResource> {
+  /**
+   * Sends a message, and resolves with the whole reply; while a person answers in the conversation, with the question, whose
+   * `role` is `user`. Rejects with a `ReplyError` if the reply failed.
+   */
+  async send(conversationId: string, body: MessageBody, options: SendOptions = {}): Promise<SentMessage> {
     const { idempotencyKey = newIdempotencyKey(), onBusy = this.#options.onBusy, ...rest } = options;
     const path = `${conversationPath(conversationId)}/messages`;
     const timeoutMs = this.#requests.timeoutMsOf(rest, sendTimeoutMs);
@@ -107,6 +126,17 @@ export class Messages {
     const path = `${conversationPath(conversationId)}/messages/stream`;
     const sending = { method: "POST", path, body, idempotencyKey } as const;
     return this.#follow({ conversationId, sending, after: 0, onBusy }, options);
+  }
+
+  /** Stores a message without asking a twin: what a person says in its place, or a question alone. Needs a key. */
+  say(
+    conversationId: string,
+    { role = "assistant", ...rest }: SaidMessageBody,
+    { idempotencyKey = newIdempotencyKey(), ...options }: CreateOptions = {},
+  ): Promise<MessageResource> {
+    const path = `${conversationPath(conversationId)}/messages`;
+    const body = role === "user" ? { ...rest, reply: false } : { ...rest, role };
+    return this.#requests.data({ method: "POST", path, body, idempotencyKey }, options);
   }
 
   /** Follows a reply from any point of its text, while it is written or any time later. */

@@ -50,10 +50,16 @@ export {
 } from "./http/errors.ts";
 export type { List, Page, PageQuery } from "./http/pages.ts";
 export type { CreateOptions, RequestOptions } from "./http/requests.ts";
-export type { MessageBody, Messages, ResumeOptions, SendOptions } from "./messages.ts";
+export type {
+  MessageBody,
+  Messages,
+  ResumeOptions,
+  SaidMessageBody,
+  SendOptions,
+} from "./messages.ts";
 export type { ClientTokenRequest, ClientTokens, EndUsers, Memories, Questions, Usage } from "./people.ts";
 export type { ConversationEvent, FollowConversationOptions } from "./reply/conversation.ts";
-export type { StreamEvent } from "./reply/events.ts";
+export type { Reply, SentMessage, StreamEvent, WaitingQuestion } from "./reply/events.ts";
 export type { OnBusy } from "./reply/following.ts";
 export type { ReplyStream } from "./reply/reply-stream.ts";
 export type { Conversations, KeyOptions, Keys, Twins } from "./resources.ts";

@@ -81,7 +81,10 @@ export class Conversations {
     return this.#requests.data({ method: "POST", path: "/conversations", body, idempotencyKey }, options);
   }
 
-  /** Newest first. `metadata`: those that have all of these pairs. */
+  /**
+   * Newest first. `metadata`: those that have all of these pairs. `waiting`: those in which somebody waits for a person, the
+   * longest wait first.
+   */
   list(
     {
       metadata = {},
@@ -90,6 +93,8 @@ export class Conversations {
       readonly twinId?: string;
       readonly endUser?: string;
       readonly metadata?: Readonly<Record<string, string>>;
+      readonly answeredBy?: "twin" | "person";
+      readonly waiting?: true;
     } = {},
     options?: RequestOptions,
   ): List<ConversationResource> {
@@ -103,7 +108,8 @@ export class Conversations {
 
   /**
    * `lastMessageId`: an ended reply, on any branch, whose path becomes the current one. `metadata`: in place of the pairs
-   * before; null: none.
+   * before; null: none. `answeredBy`: who answers from now on; a client token may only ask for a person, where the twin hands
+   * over.
    */
   update(
     id: string,
@@ -111,6 +117,7 @@ export class Conversations {
       readonly title?: string | null;
       readonly lastMessageId?: string;
       readonly metadata?: Readonly<Record<string, string>> | null;
+      readonly answeredBy?: "twin" | "person";
     },
     options?: RequestOptions,
   ): Promise<ConversationResource> {

@@ -22,11 +22,17 @@ import type { Feedback } from "../review.ts";
 import { Branches } from "./branches.ts";
 import { oneOfFew } from "./one-of-few.ts";
 
+/** Who answers in a conversation. */
+type Answerer = ConversationResource["answeredBy"];
+
 /** What an open conversation uses of a client. */
 export interface ConversationClient {
   readonly conversations: {
     get(id: string): Promise<ConversationResource>;
-    update(id: string, body: { readonly lastMessageId: string }): Promise<ConversationResource>;
+    update(
+      id: string,
+      body: { readonly lastMessageId?: string; readonly answeredBy?: Answerer },
+    ): Promise<ConversationResource>;
     follow(id: string, options: FollowConversationOptions): AsyncIterable<ConversationEvent>;
   };
   readonly messages: Messages;
@@ -50,7 +56,10 @@ export interface UnsentMessage {
 
 /** How a message is sent. */
 export interface SendMessageOptions {
-  /** What it goes on from: an ended reply on any branch, or null for the beginning. Default: the end of the path. */
+  /**
+   * What it goes on from: an ended reply on any branch, or null for the beginning. Default: the end of the path as it is seen;
+   * while a person answers, as it is then, as both may write at once.
+   */
   readonly after?: string | null | undefined;
   /** Default: a new one, and for words that may have arrived the one that they were sent with. */
   readonly idempotencyKey?: string | undefined;
@@ -62,7 +71,10 @@ export type ConversationState = "idle" | "sending" | "replying" | "deleted";
 /** A message that is being sent. */
 interface Sending {
   readonly content: string;
+  /** What it stands behind, as it is seen here. */
   readonly after: string | null;
+  /** What it is said to go on from. Undefined: nothing, it goes to the end. */
+  readonly place: string | null | undefined;
   readonly idempotencyKey: string;
 }
 
@@ -149,6 +161,16 @@ export class OpenConversation {
     return last?.status === "in_progress" ? last : undefined;
   }
 
+  /** Who answers: see {@link OpenConversation.handTo}. */
+  get answeredBy(): Answerer {
+    return this.#conversation.answeredBy;
+  }
+
+  /** When the oldest question was asked that waits for a person. Null: none does. */
+  get waitingSince(): string | null {
+    return this.#conversation.waitingSince;
+  }
+
   /** What the engine has reported of the newest reply, such as the tools that it called. */
   get progress(): readonly Readonly<Record<string, unknown>>[] {
     return this.#progress;
@@ -176,8 +198,8 @@ export class OpenConversation {
   }
 
   /**
-   * Sends a message, once any running reply has ended, and resolves with its reply once that has ended, however. Rejects if
-   * the message is not accepted: then it is `unsent`, until it is sent again or given up. It may have arrived all the same:
+   * Sends a message, once any running reply has ended, and resolves with its reply once that has ended, however; while a
+   * person answers, with the message, which waits for that person: others may follow it. Rejects if the message is not accepted: then it is `unsent`, until it is sent again or given up. It may have arrived all the same:
    * sent again, it is stored once.
    */
   async send(content: string, options: SendMessageOptions = {}): Promise<MessageResource> {
@@ -189,7 +211,9 @@ export class OpenConversation {
     this.#unsent = { content, after: sending.after, error: undefined };
     this.#tell();
     try {
-      return await this.#endOf(await this.#post(sending));
+      const ended = await this.#endOf(await this.#post(sending));
+      if (this.#lastTried === sending) this.#accept(); // a person has said something meanwhile: it is seen now
+      return ended;
     } catch (error) {
       if (isDeletion(error)) this.#delete();
       else if (this.#unsent) this.#unsent = { ...this.#unsent, error };
@@ -214,6 +238,13 @@ export class OpenConversation {
     const lastMessageId = this.#known.endOf(message);
     const conversation = await this.#client.conversations.update(this.id, { lastMessageId });
     if (!this.#isTold) await this.#moved(conversation); // else the stream tells of it, in its place among the other events
+  }
+
+  /** Has a person answer from now on, or the twin again: then what waits stays unanswered. */
+  async handTo(answeredBy: Answerer): Promise<void> {
+    const conversation = await this.#client.conversations.update(this.id, { answeredBy });
+    if (!this.#isTold) await this.#moved(conversation);
+    if (this.#stream === "none" && !this.#closing.signal.aborted) void this.#follow(); // to see what a person says
   }
 
   /** Stops the running reply, which keeps its words so far. */
@@ -271,7 +302,8 @@ export class OpenConversation {
     const last = this.#lastTried;
     const after = wanted !== undefined ? wanted : this.#unsent ? this.#unsent.after : this.#last;
     if (!idempotencyKey && last?.content === content && last.after === after) return last;
-    return { content, after, idempotencyKey: idempotencyKey ?? newIdempotencyKey() };
+    const place = wanted === undefined && this.answeredBy === "person" ? undefined : after;
+    return { content, after, place, idempotencyKey: idempotencyKey ?? newIdempotencyKey() };
   }
 
   /** Sends, again whenever a reply that it had to wait for has ended. Resolves with the id of its own reply. */
@@ -310,27 +342,57 @@ export class OpenConversation {
   }
 
   /** Sends once. The reply's own stream ends as soon as the conversation's has its words. */
-  async #ask({ content, after, idempotencyKey }: Sending): Promise<string> {
+  async #ask({ content, after, place, idempotencyKey }: Sending): Promise<string> {
     const onBusy = this.#stream === "live" ? "throw" : "wait";
-    const stream = this.#client.messages.stream(this.id, { content, after }, { idempotencyKey, onBusy });
+    const stream = this.#client.messages.stream(
+      this.id,
+      { content, after: place },
+      { idempotencyKey, onBusy },
+    );
     const events = stream[Symbol.asyncIterator]();
     const { value } = await events.next();
     if (value?.type !== "progress") throw this.#gone();
     const { messageId, userMessageId } = value.progress;
+    if (stream.waits) return this.#ownQuestion(await stream.final());
     const reply = newMessage(this.id, { id: String(messageId), after: String(userMessageId) });
     if (!this.#known.get(reply.id)) {
       this.#known.set(newMessage(this.id, { id: String(userMessageId), after, content }));
       this.#known.set(reply);
       this.#progress = [];
-      if (this.#isTold) this.#begun = reply.id;
-      else this.#end = reply.id;
+      this.#isBehind(reply.id);
     }
-    this.#unsent = undefined;
-    this.#lastTried = undefined;
-    this.#tell();
+    this.#accept();
     if (this.#stream === "live" || this.#closing.signal.aborted) stream.detach();
     else void this.#readOwn(reply.id, stream, events);
     return reply.id;
+  }
+
+  /**
+   * Takes a question from here that waits for a person. Where that person has said something meanwhile, it is told of both in
+   * their order.
+   */
+  #ownQuestion(question: MessageResource): string {
+    const { id, after } = question;
+    if (!this.#isTold || after === null || this.#known.get(after)) {
+      if (!this.#known.get(id)) this.#isBehind(id);
+      this.#known.set(question);
+      this.#accept();
+    }
+    if (this.#stream === "none" && !this.#closing.signal.aborted) void this.#follow(id);
+    return id;
+  }
+
+  /** The path ends with a message from here, of which the conversation's stream may have yet to tell. */
+  #isBehind(id: string): void {
+    if (this.#isTold) this.#begun = id;
+    else this.#end = id;
+  }
+
+  /** What was sent is stored. */
+  #accept(): void {
+    this.#unsent = undefined;
+    this.#lastTried = undefined;
+    this.#tell();
   }
 
   /** Takes the words of a reply that runs from its own stream, where the conversation's cannot be had. */
@@ -400,7 +462,8 @@ export class OpenConversation {
 
   /** Whether an event may tell of the message that is being sent: it is known a moment later which one that is. */
   #mayBeAsked(event: ConversationEvent): boolean {
-    return event.type === "message" && event.message.content === this.#asking?.content;
+    if (event.type !== "message" || event.message.role !== "user") return false;
+    return event.message.content === this.#asking?.content;
   }
 
   async #take(event: ConversationEventData, isFirst: boolean): Promise<void> {

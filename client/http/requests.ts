@@ -29,7 +29,7 @@ export interface ServiceRequest {
   readonly token?: string | undefined;
 }
 
-export type Query = Readonly<Record<string, string | number | undefined>>;
+export type Query = Readonly<Record<string, string | number | true | undefined>>;
 
 /** What any call may set. */
 export interface RequestOptions {

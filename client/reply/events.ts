@@ -5,11 +5,18 @@
  */
 
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import type { StreamEventData } from "../../core/wire/schemas.ts";
+import type { MessageResource, StreamEventData } from "../../core/wire/schemas.ts";
 import { ConnectionError } from "../http/errors.ts";
 
 /** An event of a reply. `id` is the length of the reply's text after it, in UTF-16 code units, like a string's `length`. */
 export type StreamEvent = StreamEventData & { readonly id: number };
+
+/** What became of a message: a reply or, while a person answers in its conversation, the question, which waits for that person. */
+export type SentMessage = Reply | WaitingQuestion;
+/** A twin's reply. */
+export type Reply = MessageResource & { readonly role: "assistant" };
+/** A question that waits for a person. */
+export type WaitingQuestion = MessageResource & { readonly role: "user" };
 
 /** The events in the pieces of a reply's stream. */
 export async function* readEvents(

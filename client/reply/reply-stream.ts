@@ -8,7 +8,7 @@ import type { MessageResource } from "../../core/wire/schemas.ts";
 import { replyError, TwinServiceError } from "../http/errors.ts";
 import { messagePath } from "../http/requests.ts";
 import { EventLog } from "./event-log.ts";
-import type { StreamEvent } from "./events.ts";
+import type { SentMessage, StreamEvent } from "./events.ts";
 import { type Following, follow } from "./following.ts";
 
 /** What a stream follows. */
@@ -33,6 +33,7 @@ export class ReplyStream implements AsyncIterable<StreamEvent> {
   #messageId: string | undefined;
   #detached = false;
   #joined = false;
+  #waits = false;
 
   /** For the client's own use: see `messages.stream` and `messages.resume`. */
   constructor(following: Omit<Following, "signal" | "joined">, signal: AbortSignal | undefined) {
@@ -54,6 +55,11 @@ export class ReplyStream implements AsyncIterable<StreamEvent> {
     return this.#joined;
   }
 
+  /** Whether there is no reply, as a person answers in the conversation: the message waits for that person. */
+  get waits(): boolean {
+    return this.#waits;
+  }
+
   /**
    * The reply's text in pieces, as it arrives. Throws a {@link ReplyError} if the reply fails.
    *
@@ -65,19 +71,24 @@ export class ReplyStream implements AsyncIterable<StreamEvent> {
     return { [Symbol.asyncIterator]: () => this.#pieces() };
   }
 
-  /** The reply, once it has ended. Rejects with a {@link ReplyError} if it failed. A cancelled reply is a message. */
-  async final(): Promise<MessageResource> {
+  /**
+   * The reply, once it has ended; of a message that waits for a person, the question. Rejects with a {@link ReplyError} if the
+   * reply failed. A cancelled reply is a message.
+   */
+  async final(): Promise<SentMessage> {
     for await (const event of this.#log.read()) {
-      if (event.type === "complete") return event.message;
+      if (event.type === "complete") return event.message as SentMessage;
       if (event.type === "error") throw replyError(event.error);
     }
     throw new TwinServiceError("The stream was left before the reply ended.", { code: "detached" });
   }
 
-  /** Stops the reply, which keeps its text so far, and resolves with it. A reply that has ended stays as it is. */
+  /** Stops the reply, which keeps its text so far, and resolves with it. What has ended or waits stays as it is. */
   async cancel(): Promise<MessageResource> {
     const { requests, conversationId } = this.#following;
-    const path = `${messagePath(conversationId, await this.#accepted())}/cancel`;
+    const id = await this.#accepted();
+    if (id === undefined) return this.final();
+    const path = `${messagePath(conversationId, id)}/cancel`;
     return requests.data({ method: "POST", path });
   }
 
@@ -104,6 +115,7 @@ export class ReplyStream implements AsyncIterable<StreamEvent> {
         if (event.type === "progress" && event.progress.stage === "accepted") {
           this.#messageId = String(event.progress.messageId);
         }
+        if (event.type === "progress" && event.progress.stage === "waiting") this.#waits = true;
         this.#log.add(event);
         if (this.#detached) break;
       }
@@ -114,9 +126,11 @@ export class ReplyStream implements AsyncIterable<StreamEvent> {
     }
   }
 
-  async #accepted(): Promise<string> {
+  /** The reply's id, as soon as it is known. Undefined: there is none. */
+  async #accepted(): Promise<string | undefined> {
     if (this.#messageId !== undefined) return this.#messageId;
-    for await (const _ of this.#log.read()) if (this.#messageId !== undefined) return this.#messageId;
+    for await (const _ of this.#log.read())
+      if (this.#messageId !== undefined || this.#waits) return this.#messageId;
     throw new TwinServiceError("The stream ended before the message was accepted.", { code: "detached" });
   }
 

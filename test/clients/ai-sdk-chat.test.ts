@@ -118,6 +118,23 @@ describe("a chat of the AI SDK", { skip, timeout: 60_000 }, () => {
     assert.deepEqual(replies(state.messages), replies(kept));
   }
 
+  test("a question that waits for a person ends without a reply, and what was said comes by reconnecting", async () => {
+    await using chat = await openChat(overSocket, { clock: createManualClock(Date.now()) });
+    const opened = openPage(chat);
+    const { page, state, client, ends } = opened;
+    await client.conversations.update(chat.conversationId, { answeredBy: "person" });
+    await page.sendMessage({ text: "Anybody?" });
+    await page.sendMessage({ text: "Please?" });
+    assert.deepEqual([page.status, wordsOf(state.messages)], ["ready", ["Anybody?", "Please?"]]);
+    assert.ok(ends.every(({ isError, isAbort }) => !isError && !isAbort));
+    const said = await client.messages.say(chat.conversationId, { content: "I am Eva.", author: "Eva" });
+    await page.resumeStream();
+    const shown = state.messages.at(-1);
+    assert.deepEqual([shown?.id, shown?.role, shown?.metadata], [said.id, "assistant", { author: "Eva" }]);
+    await page.sendMessage({ text: "Thanks." });
+    await assertKept(opened, "Anybody?", "Please?", "I am Eva.", "Thanks.");
+  });
+
   test("shows a reply as it is written, and finishes with it", async () => {
     await using chat = await openChat(overSocket);
     const opened = openPage(chat);
