@@ -170,6 +170,7 @@ function serviceOptions(
     keyMaxDays: settings.keyMaxDays,
     maxRequestsPerHour: settings.maxPerHour,
     requestsPerHour: { read_only: settings.readOnlyPerHour, full_access: settings.fullAccessPerHour },
+    ownerTokensPerDay: settings.ownerTokensPerDay,
     maxRunningReplies: settings.maxRunningReplies,
     maxConversationStreams: settings.maxConversationStreams,
     heartbeatMs: settings.heartbeatMs,

@@ -31,6 +31,9 @@ export interface ClientTokenRequest {
   readonly expiresInSeconds?: number;
   /** Default 100. */
   readonly requestsPerHour?: number;
+  /** How many tokens the end user's replies may take in a day and a month of UTC. Default null: no limit. */
+  readonly tokensPerDay?: number | null;
+  readonly tokensPerMonth?: number | null;
 }
 
 /** Client tokens: short-lived credentials of one end user, for browsers. */

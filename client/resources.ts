@@ -168,6 +168,9 @@ export class Keys {
       readonly expiresInDays?: number | null;
       /** A limit of its own; one above its scope's must be allowed by the JWT. Default: that of its scope. */
       readonly requestsPerHour?: number | null;
+      /** How many tokens its replies may take in a day and a month of UTC. Default null: no limit. */
+      readonly tokensPerDay?: number | null;
+      readonly tokensPerMonth?: number | null;
     },
     options: KeyOptions = {},
   ): Promise<CreatedApiKeyResource> {

@@ -33,6 +33,7 @@ import { createMemoryLimiter } from "./limits/memory-limiter.ts";
 import type { RateLimiter } from "./limits/token-bucket.ts";
 import { createMemoryStore } from "./store/memory.ts";
 import type { Store } from "./store/store.ts";
+import { tokenBudgetRange } from "./store/token-budgets.ts";
 import { createEchoEngine, type TwinEngine } from "./twins/engine.ts";
 import type { TwinSource } from "./twins/twins.ts";
 
@@ -126,7 +127,7 @@ const table = {
   engines: usual<Readonly<Record<string, TwinEngine>>>(
     {
       expected:
-        "an object of engines by name, each with a function reply, and continues, if given, exact or partial",
+        "an object of engines by name, each with a function reply, and continues, if given, exact or partial, and asksModel, if given, true or false",
       accepts: (value) => isJsonObject(value) && Object.values(value).every(isEngine),
     },
     () => ({ echo: createEchoEngine() }),
@@ -192,6 +193,8 @@ const table = {
   keyMaxDays: without<number>(wholeNumber(keyDaysRange)),
   /** How many replies a key, or a host's user, may have running at once on this process: 1 to 100,000. Default 500. */
   maxRunningReplies: usual<number>(wholeNumber(runningRepliesRange), () => defaultRunningReplies),
+  /** How many tokens the replies of each owner may take in a day of UTC, 1 to 10¹². Default: as many as others allow. */
+  ownerTokensPerDay: without<number>(wholeNumber(tokenBudgetRange)),
   /** Time without events on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
   heartbeatMs: usual<number>(wholeNumber(timeRanges.heartbeatMs), () => defaultTimes.heartbeatMs),
   /** How many streams of conversations a key, or an end user, may have open in this process: 1 to 100,000. Default 100. */
@@ -297,6 +300,7 @@ function isExtension(value: unknown): boolean {
 
 function isEngine(value: unknown): value is TwinEngine {
   if (!hasMethods(value, ["reply"])) return false;
-  const { continues } = value as Partial<TwinEngine>;
+  const { continues, asksModel } = value as Partial<TwinEngine>;
+  if (asksModel !== undefined && typeof asksModel !== "boolean") return false;
   return continues === undefined || continues === "exact" || continues === "partial";
 }

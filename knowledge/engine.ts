@@ -70,6 +70,7 @@ export function createKnowledgeEngine(
   const indexOf = cacheIndexes({ clock, embed });
   return {
     continues: "exact",
+    asksModel: false,
     async reply(turn, output) {
       const index = await indexOf(turn.twin);
       const asked = mayHandOver(turn) && wantsPerson(turn, index);

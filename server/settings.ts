@@ -26,6 +26,7 @@ import {
   runningRepliesRange,
   timeRanges,
 } from "../core/service-options.ts";
+import { tokenBudgetRange } from "../core/store/token-budgets.ts";
 import {
   asWritten,
   choice,
@@ -231,6 +232,11 @@ export const settings = {
     fallback: String(requestsPerHourRange[1]),
     about: "requests in an hour that a key may have at most as a limit of its own",
     ...number(requestsPerHourRange),
+  }),
+  ownerTokensPerDay: setting({
+    variable: "OWNER_TOKENS_PER_DAY",
+    about: "tokens that an owner's replies may take in a day of UTC: see docs/operating.md",
+    ...number(tokenBudgetRange),
   }),
   maxConversationStreams: setting({
     variable: "MAX_CONVERSATION_STREAMS",

@@ -58,7 +58,8 @@ export async function callTool(request: KnownRequest, call: Call, context: Handl
     const result = { ...textResult(JSON.stringify(twins)), structuredContent: { twins } };
     return { document: resultDocument(request, result) };
   } catch (error) {
-    if (!(error instanceof ApiError) || error.cause !== undefined || error.status === 429) throw error;
+    if (!(error instanceof ApiError) || error.cause !== undefined) throw error;
+    if (error.status === 429 && error.code !== "budget_exceeded") throw error; // which soon passes
     return { document: resultDocument(request, { ...textResult(error.message), isError: true }) };
   }
 }
@@ -125,7 +126,7 @@ async function ask(request: KnownRequest, given: unknown, call: Call, context: H
 async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): Promise<ReplyFeed> {
   const { caller, fields, requestId } = call;
   const { store, replies, twins, clock, sha256 } = context;
-  const { reach, limits } = caller;
+  const { reach, limits, budgets } = caller;
   const { twin: twinId, question: content, conversation, requestKey = null } = asked;
   const twin = (await findTwin(twins, reach, twinId)) ?? (await unknownTwin(context, reach));
   const body = { twin: twinId, content, conversation };
@@ -140,7 +141,13 @@ async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): 
     const conversationId = known?.id ?? (await createConversation(context, reach, twin.id, { claim: once }));
     const sent = await replies.send({
       ...{ ...reach, conversationId, twin, content, claim },
-      ...{ limits, requestId, received: call.received, traceparent: fields.traceparent ?? undefined },
+      ...{
+        limits,
+        budgets,
+        requestId,
+        received: call.received,
+        traceparent: fields.traceparent ?? undefined,
+      },
     });
     if ("feed" in sent) return sent.feed;
     made = sent.claim;

@@ -80,7 +80,7 @@ async function complete(
   const twin = await requireTwin(context.twins, call.caller.reach, model);
   if (name === null || name.startsWith("local:") || (await isTask(call, context, { reach, twin, name }))) {
     const turn = { twin, history: windowOf(history), content, ...reach, ...sendFields(call) };
-    return answer({ feed: context.replies.ask(turn), headers: {} }, call, context);
+    return answer({ feed: await context.replies.ask(turn), headers: {} }, call, context);
   }
   const path = "/v1/chat/completions";
   const sent = await sendOnce(call, context, {

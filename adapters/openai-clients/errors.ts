@@ -24,13 +24,15 @@ const codes: Readonly<Partial<Record<ErrorCode, string>>> = {
   twin_not_found: "model_not_found",
   rate_limited: "rate_limit_exceeded",
   too_many_running: "rate_limit_exceeded",
+  budget_exceeded: "insufficient_quota",
 };
 
 /** An error's body. Which request it was is in `X-Request-Id`. */
 export function errorBody(error: ApiError): string {
   const { code, status, message, details } = error;
   if (status >= 500) return JSON.stringify({ error: serverError(message) });
-  const type = status === 429 ? "requests" : "invalid_request_error";
+  const isQuota = code === "budget_exceeded";
+  const type = isQuota ? "insufficient_quota" : status === 429 ? "requests" : "invalid_request_error";
   const fields: unknown = details?.fields;
   const first: unknown = Array.isArray(fields) ? fields[0] : undefined;
   const param = isJsonObject(first) && typeof first.path === "string" ? first.path : null;

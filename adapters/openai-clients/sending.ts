@@ -59,11 +59,11 @@ const retryWindowMs = 60_000;
 /** What a message has of the request that sends it. */
 export function sendFields({
   requestId,
-  caller: { limits },
+  caller: { limits, budgets },
   fields,
   received,
-}: Call): Pick<Send, "requestId" | "limits" | "traceparent" | "received"> {
-  return { requestId, limits, traceparent: fields.traceparent ?? undefined, received };
+}: Call): Pick<Send, "requestId" | "limits" | "budgets" | "traceparent" | "received"> {
+  return { requestId, limits, budgets, traceparent: fields.traceparent ?? undefined, received };
 }
 
 /** Sends a message, or finds the reply that an equal request began. */

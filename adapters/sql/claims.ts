@@ -16,6 +16,7 @@ import { sweepDeleted } from "./deletion.ts";
 import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
 import { forgetMemories, noteErasure } from "./people.ts";
 import { claimFromRow } from "./rows.ts";
+import { forgetTokenSums, TokenSweep } from "./token-budgets.ts";
 import { forgetUsage } from "./usage.ts";
 
 /** The store's methods about idempotency claims. */
@@ -30,6 +31,7 @@ export function claimMethods(
         ORDER BY expires_at LIMIT ${claimsInAPortion} ${exclusive ? "" : "FOR UPDATE SKIP LOCKED"})
     RETURNING 1 AS forgotten`;
 
+  const tokens = new TokenSweep(driver);
   return {
     findClaim: (claim) => findClaim(driver, claim),
 
@@ -40,6 +42,7 @@ export function claimMethods(
         { sql, params: [owner, endUser] },
         forgetMemories(owner, endUser),
         ...forgetUsage(owner, endUser),
+        forgetTokenSums(owner, endUser),
       ]);
     },
 
@@ -51,6 +54,7 @@ export function claimMethods(
       await driver.batch([{ sql: "DELETE FROM client_tokens WHERE expires_at <= $1", params: [at] }]);
       await driver.batch([{ sql: "DELETE FROM erasures WHERE at <= $1", params: [at - dayMs] }]);
       await sweepDeleted(driver);
+      await tokens.sweep(at);
     },
   };
 }

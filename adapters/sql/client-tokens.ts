@@ -7,10 +7,10 @@
 import type { ClientTokenRecord } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
-import { fromJson, toJson } from "./rows.ts";
+import { fromJson, numberOrNull, toJson } from "./rows.ts";
 
 const columns =
-  "hash, owner, key_id, key_hash, end_user, twin_ids, scope, requests_per_hour, created_at, expires_at";
+  "hash, owner, key_id, key_hash, end_user, twin_ids, scope, requests_per_hour, tokens_per_day, tokens_per_month, created_at, expires_at";
 
 /** The store's methods about client tokens. */
 export function clientTokenMethods(
@@ -18,18 +18,19 @@ export function clientTokenMethods(
 ): Pick<Store, "createClientToken" | "findClientToken" | "deleteClientTokens"> {
   return {
     async createClientToken(token) {
-      const { owner, endUser, keyId, requestsPerHour, createdAt, expiresAt } = token;
-      const { hash, keyHash, twinIds, scope } = token;
+      const { owner, endUser, keyId, requestsPerHour, tokensPerDay, tokensPerMonth } = token;
+      const { hash, keyHash, twinIds, scope, createdAt, expiresAt } = token;
       await driver.batch([
         {
-          sql: "UPDATE client_tokens SET requests_per_hour = $4 WHERE owner = $1 AND end_user = $2 AND key_id = $3",
-          params: [owner, endUser, keyId, requestsPerHour],
+          sql: `UPDATE client_tokens SET requests_per_hour = $4, tokens_per_day = $5, tokens_per_month = $6
+            WHERE owner = $1 AND end_user = $2 AND key_id = $3`,
+          params: [owner, endUser, keyId, requestsPerHour, tokensPerDay, tokensPerMonth],
         },
         {
-          sql: `INSERT INTO client_tokens (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+          sql: `INSERT INTO client_tokens (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
           params: [
             ...[hash, owner, keyId, keyHash, endUser, toJson(twinIds)],
-            ...[scope, requestsPerHour, createdAt, expiresAt],
+            ...[scope, requestsPerHour, tokensPerDay, tokensPerMonth, createdAt, expiresAt],
           ],
         },
       ]);
@@ -64,6 +65,8 @@ function fromRow(row: SqlRow): ClientTokenRecord {
     twinIds: fromJson(row.twin_ids) as ClientTokenRecord["twinIds"],
     scope: String(row.scope) as ClientTokenRecord["scope"],
     requestsPerHour: Number(row.requests_per_hour),
+    tokensPerDay: numberOrNull(row.tokens_per_day),
+    tokensPerMonth: numberOrNull(row.tokens_per_month),
     createdAt: Number(row.created_at),
     expiresAt: Number(row.expires_at),
   };

@@ -20,6 +20,7 @@ import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./d
 import { findPath } from "./messages.ts";
 import { markUnanswered } from "./review.ts";
 import { pathFromRow, textOrNull, toJson } from "./rows.ts";
+import { reachedIn, readSpent, reserveTokens, settleTokens } from "./token-budgets.ts";
 import { addUsage } from "./usage.ts";
 
 /** The store's methods about replies in progress. */
@@ -35,8 +36,8 @@ export function replyMethods(
       );
       if ("result" in stored) return stored;
       // Read as the conversation is taken: without a statement of its own.
-      const taken = stored.rows.find((row) => "memory" in row);
-      return { result: "begun", memory: textOrNull(taken?.memory) };
+      const taken = stored.rows.flat().find((row) => "memory" in row);
+      return { result: "begun", memory: textOrNull(taken?.memory), ...told(stored.rows) };
     },
 
     async addMessage(add) {
@@ -45,7 +46,7 @@ export function replyMethods(
       const stored = await storeMessage(driver, add, { first, length: 1, answeredBy: needed }, (way) =>
         addStatements(add, way),
       );
-      return "result" in stored ? stored : { result: "added" };
+      return "result" in stored ? stored : { result: "added", ...told(stored.rows) };
     },
 
     async saveReply({ owner, id, content, sources, lastAttempt, lease }): Promise<SaveResult> {
@@ -56,7 +57,9 @@ export function replyMethods(
     },
 
     async endReply(end) {
-      return (await driver.batch(endStatements(end))).committed;
+      const result = await driver.batch(endStatements(end));
+      const reached = result.committed && end.reserved ? reachedIn(result.rows) : [];
+      return reached.length > 0 ? reached : result.committed;
     },
 
     async requestCancel({ owner, endUser = null }, id) {
@@ -67,6 +70,12 @@ export function replyMethods(
       await driver.batch([{ sql, params: [owner, id, endUser] }]);
     },
   };
+}
+
+/** What a reply that was replaced has used up. */
+function told(rows: readonly (readonly SqlRow[])[]) {
+  const reached = reachedIn(rows);
+  return reached.length > 0 ? { reached } : {};
 }
 
 /** Commits the saves of a turn of the event loop together. */
@@ -108,7 +117,8 @@ export function takeOverMethods(driver: SqlDriver): Pick<Store, "findAbandonedRe
   return {
     async findAbandonedReplies(expiredBefore) {
       const rows = await driver.all(
-        `SELECT owner, conversation_id, id, lease_holder, lease_until, attempt, cancel_requested, last_attempt
+        `SELECT owner, conversation_id, id, lease_holder, lease_until, attempt, cancel_requested, last_attempt,
+            (SELECT count(*) FROM token_reservations WHERE reply_id = messages.id) AS reserved
           FROM messages WHERE status = 'in_progress' AND lease_until < $1`,
         [expiredBefore],
       );
@@ -132,6 +142,7 @@ function abandonedFromRow(row: SqlRow): AbandonedReply {
     attempt: Number(row.attempt),
     cancelRequested: Number(row.cancel_requested) === 1,
     lastAttempt: Number(row.last_attempt) === 1,
+    reserved: Number(row.reserved) > 0,
   };
 }
 
@@ -155,7 +166,7 @@ async function countBranches(driver: SqlDriver, conversationId: string): Promise
 }
 
 function beginStatements(begin: BeginReply, { path, from, before, replaces }: Way): SqlStatement[] {
-  const { owner, endUser = null, question, reply, lease, lastAttempt = false, claim } = begin;
+  const { owner, endUser = null, question, reply, lease, lastAttempt = false, claim, reserves } = begin;
   const { conversationId, seq, after } = question;
   // A fork replaces the path, wherever that ends.
   const expected = begin.forkAt === undefined ? after : null;
@@ -178,6 +189,7 @@ function beginStatements(begin: BeginReply, { path, from, before, replaces }: Wa
         ...[reply.twinRevision, lastAttempt ? 1 : 0],
       ],
     },
+    ...(reserves ? reserveTokens(reserves) : []),
   ];
 }
 
@@ -287,14 +299,20 @@ async function storeMessage(
   message: BeginReply | AddMessage,
   { first, length, answeredBy }: { first: MessageRecord; length: number; answeredBy: Answerer | undefined },
   statements: (way: Way) => readonly SqlStatement[],
-): Promise<NotStored | { readonly rows: readonly SqlRow[] }> {
+): Promise<NotStored | { readonly rows: readonly (readonly SqlRow[])[] }> {
   const { forkAt, replaces } = message;
+  const reserves = "reserves" in message ? message.reserves : undefined;
   let way: Way | undefined =
     forkAt === undefined ? { path: null, from: null, before: null, replaces } : undefined;
   for (;;) {
     const grown = way && { ...way, path: withMessages(way.path, first.seq, first.seq + length) };
-    const stored = grown && (await driver.batch(statements(grown)));
-    if (stored?.committed) return { rows: stored.rows.flat() };
+    const batch = grown && statements(grown);
+    const stored = batch && (await driver.batch(batch));
+    if (stored?.committed) return { rows: stored.rows };
+    // The last two reserve, once all else is in order.
+    if (reserves && batch && stored?.failed === batch.length - 2) {
+      return { result: "over_budget", spent: await readSpent(driver, reserves) };
+    }
     const found: NotStored | Way = await findWay(driver, message, first, answeredBy);
     if ("result" in found) return found;
     way = found; // the obstacle is gone: try again
@@ -317,6 +335,7 @@ function endStatements(end: EndReply): SqlStatement[] {
       : { sql: endAbandoned, params: [...params, leaseExpiredBefore], expect: 1 },
     addUsage(end),
     ...(end.unanswered === undefined ? [] : [markUnanswered(end, end.unanswered)]),
+    ...(end.reserved ? settleTokens(id, { tokens: usage?.totalTokens }) : []),
   ];
 }
 

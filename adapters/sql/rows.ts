@@ -15,13 +15,15 @@ import type {
 import type { SqlRow, SqlValue } from "./driver.ts";
 
 export const keyColumns =
-  "owner, id, name, scope, prefix, hash, requests_per_hour, created_at, expires_at, last_used_at, revoked_at, previous_hash, previous_until";
+  "owner, id, name, scope, prefix, hash, requests_per_hour, tokens_per_day, tokens_per_month, owner_tokens_per_day, created_at, expires_at, last_used_at, revoked_at, previous_hash, previous_until";
 
 export function keyToRow(key: ApiKeyRecord): SqlValue[] {
   const { owner, id, name, scope, prefix, hash, requestsPerHour } = key;
+  const { tokensPerDay, tokensPerMonth, ownerTokensPerDay } = key;
   const { createdAt, expiresAt, lastUsedAt, revokedAt, previousHash, previousUntil } = key;
   return [
     ...[owner, id, name, scope, prefix, hash, requestsPerHour],
+    ...[tokensPerDay, tokensPerMonth, ownerTokensPerDay],
     ...[createdAt, expiresAt, lastUsedAt, revokedAt, previousHash, previousUntil],
   ];
 }
@@ -35,6 +37,9 @@ export function keyFromRow(row: SqlRow): ApiKeyRecord {
     prefix: String(row.prefix),
     hash: String(row.hash),
     requestsPerHour: numberOrNull(row.requests_per_hour),
+    tokensPerDay: numberOrNull(row.tokens_per_day),
+    tokensPerMonth: numberOrNull(row.tokens_per_month),
+    ownerTokensPerDay: numberOrNull(row.owner_tokens_per_day),
     createdAt: Number(row.created_at),
     expiresAt: numberOrNull(row.expires_at),
     lastUsedAt: numberOrNull(row.last_used_at),
@@ -148,6 +153,6 @@ export function textOrNull(value: unknown): string | null {
   return value === null ? null : String(value);
 }
 
-function numberOrNull(value: unknown): number | null {
+export function numberOrNull(value: unknown): number | null {
   return value === null ? null : Number(value);
 }

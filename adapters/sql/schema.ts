@@ -11,6 +11,7 @@ import { oldestVersion } from "./steps/oldest-version.ts";
 import { peopleAnswer } from "./steps/people-answer.ts";
 import { previousSecrets } from "./steps/previous-secrets.ts";
 import type { SqlDialect, Step } from "./steps/step.ts";
+import { tokenBudgets } from "./steps/token-budgets.ts";
 
 export type { Step } from "./steps/step.ts";
 
@@ -32,6 +33,7 @@ export const steps: readonly Step[] = [
   peopleAnswer,
   previousSecrets,
   conversationMetadata,
+  tokenBudgets,
 ];
 
 /** The version of an up-to-date database. An empty one has version 0. */
@@ -61,6 +63,8 @@ export const tables: readonly Table[] = [
   { name: "memories", key: ["owner", "end_user", "twin_id"] },
   { name: "usage_sums", key: ["owner", "kind", "name", "day"] },
   { name: "erasures", key: ["person"] },
+  { name: "token_sums", key: ["scope", "owner", "person", "subject", "period"] },
+  { name: "token_reservations", key: ["reply_id", "scope", "owner", "person", "subject", "period"] },
 ];
 
 /** What a database says of itself. */

@@ -43,6 +43,7 @@ import {
   pathFromRow,
   toJson,
 } from "./rows.ts";
+import { settleTokens, tokenBudgetMethods } from "./token-budgets.ts";
 import { addRunning, usageMethods } from "./usage.ts";
 
 /** Options of {@link createSqlStore}. */
@@ -65,6 +66,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
     ...usageMethods(driver, exclusive),
     ...reviewMethods(driver),
     ...peopleMethods(driver),
+    ...tokenBudgetMethods(driver),
     async ping() {
       await driver.all(readNewest, [""]);
     },
@@ -146,7 +148,7 @@ async function createKey(
       expect: 1,
     },
     {
-      sql: `INSERT INTO api_keys (${keyColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+      sql: `INSERT INTO api_keys (${keyColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
       params: keyToRow(key),
     },
   ]);
@@ -285,23 +287,29 @@ async function deleteConversation(
   at: number,
 ): Promise<ConversationRecord | undefined> {
   const { owner, endUser = null } = reach;
-  const found = await getConversation(driver, reach, id);
-  if (!found) return undefined;
-  const sql = `DELETE FROM conversations WHERE ${isFound} RETURNING ${conversationColumns}`;
-  // Of a long one, only the end goes at once, where a reply may be in progress: what was deleted is found no more.
-  const isLong = found.logLength > messagesInAPortion;
-  const result = await driver.batch([
-    dropClaimsOn(found),
-    { sql, params: [owner, id, endUser], expect: 1 },
-    addRunning(found, at), // after the conversation is locked: none of its replies ends meanwhile
-    deleteMessages(owner, id, isLong ? found.logLength - 2 : 0, Number.MAX_SAFE_INTEGER),
-    ...(isLong ? [markDeleted(owner, id)] : []),
-    takeFromTotal(owner, listName()),
-    takeFromTotal(owner, listName(found.twinId)),
-  ]);
-  const row = result.committed ? result.rows[1]?.[0] : undefined;
-  if (row && isLong) await deleteRest(driver, owner, id);
-  return row && conversationFromRow(row);
+  // As it was found, so that the tokens of a reply in progress are settled; else it is looked for again.
+  const sql = `DELETE FROM conversations WHERE ${isFound} AND COALESCE(reply_id, '') = $4
+    RETURNING ${conversationColumns}`;
+  for (;;) {
+    const found = await getConversation(driver, reach, id);
+    if (!found) return undefined;
+    const { replyId } = found;
+    // Of a long one, only the end goes at once, where a reply may be in progress: what was deleted is found no more.
+    const isLong = found.logLength > messagesInAPortion;
+    const result = await driver.batch([
+      dropClaimsOn(found),
+      { sql, params: [owner, id, endUser, replyId ?? ""], expect: 1 },
+      addRunning(found, at), // after the conversation is locked: none of its replies ends meanwhile
+      ...(replyId === null ? [] : settleTokens(replyId, { tokens: undefined })),
+      deleteMessages(owner, id, isLong ? found.logLength - 2 : 0, Number.MAX_SAFE_INTEGER),
+      ...(isLong ? [markDeleted(owner, id)] : []),
+      takeFromTotal(owner, listName()),
+      takeFromTotal(owner, listName(found.twinId)),
+    ]);
+    const row = result.committed ? result.rows[1]?.[0] : undefined;
+    if (row && isLong) await deleteRest(driver, owner, id);
+    if (row) return conversationFromRow(row);
+  }
 }
 
 /** The conversation with the owner `$1`, the twin `$2` and the name `$4`, of the end user `$3` or, if that is empty, of none. */

@@ -14,6 +14,7 @@ import {
 import type { Store, UsageGroup } from "../../core/store/store.ts";
 import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
 import { personOf, takeTurns } from "./people.ts";
+import { reachedIn, settleTokens } from "./token-budgets.ts";
 
 /** Each reply counts in three sums: the owner's, those with its twin, and those of its end user, each by day. */
 const kinds: readonly UsageGroup[] = ["day", "endUser", "twin"];
@@ -91,17 +92,24 @@ const marginMs = 1000;
 /** The store's methods about usage. */
 export function usageMethods(driver: SqlDriver, exclusive: boolean): Pick<Store, "countReply" | "listUsage"> {
   return {
-    async countReply({ beganAt, ...reply }) {
-      const { owner, endUser } = reply;
+    async countReply({ beganAt, reserved, ...reply }) {
+      const { owner, endUser, usage } = reply;
+      const settled = reserved
+        ? settleTokens(reserved.id, { tokens: usage?.totalTokens, text: reserved.text })
+        : [];
+      const count = async (statements: readonly SqlStatement[]) => {
+        const counted = await driver.batch([...statements, ...settled]);
+        return counted.committed ? reachedIn(counted.rows) : undefined;
+      };
       const nobodys = addEach({ ...reply, endUser: null }, "WHERE true", []);
-      if (endUser === null) return void (await driver.batch([nobodys]));
+      if (endUser === null) return (await count([nobodys])) ?? [];
       const person = personOf(owner, endUser);
       const isNamed = "WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE person = $8 AND at > $9)";
-      const counted = await driver.batch([
+      const counted = await count([
         ...takeTurns(person, exclusive),
         { ...addEach(reply, isNamed, [person, beganAt - marginMs]), expect: kinds.length },
       ]);
-      if (!counted.committed) await driver.batch([nobodys]);
+      return counted ?? (await count([nobodys])) ?? [];
     },
 
     async listUsage(owner, { from, to, groupBy, offset, limit }) {

@@ -13,6 +13,7 @@ import {
   languageRule,
   type Twin,
   temperatureRule,
+  tokensRule,
 } from "../../core/twins/twins.ts";
 
 /** A question that a twin must answer in a certain way. */
@@ -106,6 +107,7 @@ export function parseTwinFile(file: string, bytes: Uint8Array, options: TwinFile
     language: values.language ?? null,
     knowledge: values.knowledge ?? null,
     tools: values.tools ?? [],
+    tokensPerDay: values.tokensPerDay ?? null,
     handover: values.handover ?? false,
   };
   const tests = (values.tests ?? []).map((test, at) => toGoldenQuestion(test, lineOf(["tests", at, "ask"])));
@@ -172,6 +174,7 @@ interface FrontMatter {
   readonly language?: string;
   readonly knowledge?: KnowledgeMode;
   readonly tools?: readonly string[];
+  readonly tokensPerDay?: number;
   readonly handover?: boolean;
   readonly tests?: readonly WrittenTest[];
 }
@@ -328,6 +331,7 @@ function rulesFor(engines: readonly string[]): RulesFor<FrontMatter> {
     language: languageRule,
     knowledge: knowledgeRule,
     tools: listOf("tools", ", such as [orders, weather/forecast]"),
+    tokensPerDay: tokensRule,
     handover: { expected: "true or false", accepts: (value) => typeof value === "boolean" },
     tests: testsRule,
   };

@@ -38,7 +38,7 @@ export const clientTokenRoutes = [
     errors: ["twin_not_found"],
     async handle({ caller: { owner, key, bucket }, body }, { store, twins, keys, clock, newKeys }) {
       if (!key || !bucket) throw keyRequired("a client token is made with one, and ends with it");
-      const { endUser, scope, expiresInSeconds } = body;
+      const { endUser, scope, expiresInSeconds, tokensPerDay = null, tokensPerMonth = null } = body;
       const { capacity } = bucket.policy;
       const { requestsPerHour = Math.min(usualRequestsPerHour, capacity) } = body;
       const twinIds = body.twinIds ? [...new Set(body.twinIds)] : null;
@@ -55,6 +55,8 @@ export const clientTokenRoutes = [
         twinIds,
         scope,
         requestsPerHour,
+        tokensPerDay,
+        tokensPerMonth,
         createdAt: now,
         expiresAt: now + expiresInSeconds * 1000,
       };

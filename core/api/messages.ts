@@ -49,6 +49,7 @@ const sendErrors = [
   "conversation_busy",
   "too_many_branches",
   "too_many_running",
+  "budget_exceeded",
   "shutting_down",
 ] as const;
 
@@ -266,7 +267,7 @@ async function send(
   readAlong = false,
 ): Promise<SendResult> {
   const { caller, body, fields, requestId } = call;
-  const { reach, limits } = caller;
+  const { reach, limits, budgets } = caller;
   const { store, twins, replies } = context;
   const { conversation, claim, made: known } = await findClaimed(call, context);
   const { id: conversationId, twinId } = conversation;
@@ -279,6 +280,7 @@ async function send(
     }
     const sent = await replies.sendOrWait({
       limits,
+      budgets,
       conversationId,
       twin,
       content: body.content,

@@ -9,6 +9,7 @@ import { route } from "../http/route.ts";
 import { answerStatic } from "../http/static-text.ts";
 import { remainingTokens } from "../limits/token-bucket.ts";
 import { dayMs, dayOf } from "../store/records.ts";
+import { endOfPeriod } from "../store/token-budgets.ts";
 import { shuttingDown, validationError } from "../wire/errors.ts";
 import {
   healthSchema,
@@ -28,19 +29,25 @@ export const statusRoutes = [
     operationId: "getUsage",
     method: "GET",
     path: "/api/v1/usage",
-    summary: "Read the limit of your key or client token, and what remains; costs nothing",
+    summary: "Read the limit and the budgets of your key or client token, and what remains; costs nothing",
     credential: "api_key",
     scope: "read_only",
     free: true,
     success: { status: 200, description: "The key's bucket now.", schema: usageSchema },
-    async handle({ caller: { scope, bucket }, rate }, { clock }) {
+    async handle({ caller: { scope, bucket, ownBudgets = [] }, rate }, { store, clock }) {
       if (!scope || !bucket || !rate) throw new Error("There is no bucket: the route takes no API key.");
       const { policy } = bucket;
+      const now = clock.now();
+      const states = ownBudgets.length > 0 ? await store.readTokenBudgets(ownBudgets, now) : [];
       const usage: UsageResource = {
         scope,
         limit: policy.capacity,
         remaining: remainingTokens(rate.debt, policy),
-        resetAt: new Date(clock.now() + Math.ceil(rate.debt / 1000)).toISOString(),
+        resetAt: new Date(now + Math.ceil(rate.debt / 1000)).toISOString(),
+        budgets: states.map((state) => ({
+          ...state,
+          resetAt: new Date(endOfPeriod(state.period, now)).toISOString(),
+        })),
       };
       return { data: usage };
     },

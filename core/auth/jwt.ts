@@ -28,6 +28,8 @@ export interface VerifiedToken {
   readonly owner: string;
   /** The greatest limit of its own that its holder may give a key, in requests an hour. Default: none. */
   readonly requestsPerHour?: number | undefined;
+  /** How many tokens a day the replies of its owner may take while a key lives that is made with it, where that is limited. */
+  readonly tokensPerDay?: number | undefined;
 }
 
 /**
@@ -160,11 +162,17 @@ export function createJwtVerifier(options: JwtVerifierOptions): (token: string) 
       throw invalidToken(`The token's "${name}" claim is missing or not accepted here.`, "claim");
     }
     const owner = readOwner(payload, Math.floor(clock.now() / 1000));
-    const { requests_per_hour: most } = payload;
-    return Number.isSafeInteger(most) && Number(most) > 0
-      ? { owner, requestsPerHour: Number(most) }
-      : { owner };
+    const [requestsPerHour, tokensPerDay] = [payload.requests_per_hour, payload.tokens_per_day].map(countOf);
+    return {
+      owner,
+      ...(requestsPerHour !== undefined && { requestsPerHour }),
+      ...(tokensPerDay !== undefined && { tokensPerDay }),
+    };
   };
+}
+
+function countOf(claim: unknown): number | undefined {
+  return Number.isSafeInteger(claim) && Number(claim) > 0 ? Number(claim) : undefined;
 }
 
 function keySource(options: JwtVerifierOptions, clock: Clock, log: Log): KeySource {
@@ -254,6 +262,8 @@ export interface SignTokenOptions {
   readonly audience?: string | undefined;
   /** The claim `requests_per_hour`. */
   readonly requestsPerHour?: number | undefined;
+  /** The claim `tokens_per_day`. */
+  readonly tokensPerDay?: number | undefined;
   /** A further claim and its value. */
   readonly requiredClaim?: readonly [name: string, value: string] | undefined;
   readonly clock?: Clock | undefined;
@@ -266,6 +276,7 @@ export interface SignTokenOptions {
  */
 export async function signToken(options: SignTokenOptions): Promise<string> {
   const { secret, sub, expiresInSeconds, issuer, audience, requestsPerHour, requiredClaim } = options;
+  const { tokensPerDay } = options;
   const { clock = systemClock } = options;
   if (!isOwnerName(sub)) throw new TypeError("sub must have 1 to 255 printable characters.");
   const now = Math.floor(clock.now() / 1000);
@@ -275,6 +286,7 @@ export async function signToken(options: SignTokenOptions): Promise<string> {
     ...(issuer !== undefined && { iss: issuer }),
     ...(audience !== undefined && { aud: audience }),
     ...(requestsPerHour !== undefined && { requests_per_hour: requestsPerHour }),
+    ...(tokensPerDay !== undefined && { tokens_per_day: tokensPerDay }),
     iat: now,
     exp: now + expiresInSeconds,
   });

@@ -17,6 +17,8 @@ import { type AuthenticateUser, type HostUser, requireHostUser } from "../auth/h
 import type { VerifiedToken, VerifyToken } from "../auth/jwt.ts";
 import type { Authenticated, KeyLookup } from "../auth/key-lookup.ts";
 import type { RatePolicy } from "../limits/token-bucket.ts";
+import type { ApiKeyRecord } from "../store/records.ts";
+import type { TokenBudget } from "../store/token-budgets.ts";
 import { ApiError } from "../wire/errors.ts";
 import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
 import type { RequestsPerHour } from "./rate-limit.ts";
@@ -32,6 +34,8 @@ export interface AuthenticationOptions {
   readonly verifyToken: VerifyToken | undefined;
   /** Origins of pages that may call the API. */
   readonly corsOrigins: readonly string[];
+  /** How many tokens a day the replies of each owner may take. Undefined: as many as others allow. */
+  readonly ownerTokensPerDay: number | undefined;
   /** The user that a request without one of our keys comes from. Undefined: only keys are accepted. */
   readonly authenticate: AuthenticateUser | undefined;
 }
@@ -99,36 +103,50 @@ const anonymous: Caller = {
   key: undefined,
   bucket: undefined,
   limits: [],
+  budgets: [],
 };
 
 function fromToken(verified: VerifiedToken | string, policy: RatePolicy | undefined): Caller {
-  const { owner, requestsPerHour: grantsPerHour } =
-    typeof verified === "object" && verified !== null
-      ? verified
-      : { owner: verified, requestsPerHour: undefined };
+  const {
+    owner,
+    requestsPerHour: grantsPerHour,
+    tokensPerDay: ownerTokensPerDay,
+  }: Partial<VerifiedToken> = typeof verified === "object" && verified !== null
+    ? verified
+    : { owner: verified };
   // If a host takes all tokens that it cannot read for one owner, their users would share keys.
   if (!isOwnerName(owner)) {
     throw new TypeError("verifyToken must resolve with the owner, 1 to 255 printable characters, or reject.");
   }
   const bucket = policy && { id: `owner:${owner}`, policy };
-  return { owner, reach: { owner }, scope: undefined, key: undefined, bucket, grantsPerHour, limits: [] };
+  const grants = { grantsPerHour, ownerTokensPerDay };
+  return { ...anonymous, owner, reach: { owner }, bucket, ...grants };
 }
 
 /** What a caller may have, as far as its credential does not say so. */
-type Allowances = Pick<AuthenticationOptions, "requestsPerHour" | "maxRunningReplies">;
+type Allowances = Pick<AuthenticationOptions, "requestsPerHour" | "maxRunningReplies" | "ownerTokensPerDay">;
 
 /** How many replies an end user's client tokens may have running at once, if their key may have as many. */
 const mostOfEndUser = 10;
 
 function fromKey(
   { key, clientToken }: Authenticated,
-  { requestsPerHour, maxRunningReplies: most }: Allowances,
+  { requestsPerHour, maxRunningReplies: most, ownerTokensPerDay }: Allowances,
 ): Caller {
   const { owner, scope } = key;
+  const ofKey = budgetsOf({ scope: "key", owner, of: key.id, endUser: null }, key);
+  const ofOwner = budgetsOf(
+    { scope: "owner", owner, of: "", endUser: null },
+    { tokensPerDay: ownerTokensPerDay ?? null, tokensPerMonth: null },
+  );
   const limits = [{ id: key.id, most }];
   const bucket = { id: key.id, policy: { capacity: key.requestsPerHour ?? requestsPerHour[scope] } };
-  if (!clientToken) return { owner, reach: { owner }, scope, key, bucket, limits };
+  if (!clientToken) {
+    const budgets = joined(ofKey, ofOwner);
+    return { owner, reach: { owner }, scope, key, bucket, limits, budgets, ownBudgets: budgets };
+  }
   const { endUser, twinIds } = clientToken;
+  const ownBudgets = budgetsOf({ scope: "endUser", owner, of: key.id, endUser }, clientToken);
   return {
     owner,
     reach: { owner, endUser, twinIds: twinIds ?? undefined, clientToken: clientToken.hash },
@@ -137,7 +155,27 @@ function fromKey(
     bucket: { id: bucketOf(key.id, endUser), policy: { capacity: clientToken.requestsPerHour } },
     keyBucket: bucket,
     limits: [{ id: bucketOf(key.id, endUser), most: Math.min(mostOfEndUser, most) }, ...limits],
+    budgets: joined(ownBudgets, joined(ofKey, ofOwner)),
+    ownBudgets,
   };
+}
+
+const none: readonly TokenBudget[] = [];
+
+/** The budgets that have a limit. */
+function budgetsOf(
+  whose: Omit<TokenBudget, "period" | "limit">,
+  { tokensPerDay, tokensPerMonth }: Pick<ApiKeyRecord, "tokensPerDay" | "tokensPerMonth">,
+): readonly TokenBudget[] {
+  if (tokensPerDay === null && tokensPerMonth === null) return none;
+  return [
+    ...(tokensPerDay === null ? none : [{ ...whose, period: "day" as const, limit: tokensPerDay }]),
+    ...(tokensPerMonth === null ? none : [{ ...whose, period: "month" as const, limit: tokensPerMonth }]),
+  ];
+}
+
+function joined(some: readonly TokenBudget[], more: readonly TokenBudget[]): readonly TokenBudget[] {
+  return some.length === 0 ? more : more.length === 0 ? some : [...some, ...more];
 }
 
 /** The id of an end user's bucket. A request takes from this one and the key's. */
@@ -145,14 +183,25 @@ export function bucketOf(keyId: string, endUser: string): string {
   return `${keyId}/${endUser}`;
 }
 
-function fromHost(user: HostUser | null, { requestsPerHour, maxRunningReplies: most }: Allowances): Caller {
+function fromHost(
+  user: HostUser | null,
+  { requestsPerHour, maxRunningReplies: most, ownerTokensPerDay }: Allowances,
+): Caller {
   if (user === null) throw missingCredentials("This request comes from no user who is known here: sign in.");
   requireHostUser(user);
   const { owner, endUser, scope = "full_access" } = user;
   const policy = { capacity: user.requestsPerHour ?? requestsPerHour[scope] };
   const reach = { owner, endUser: endUser ?? undefined };
   const id = bucketOfUser(owner, endUser);
-  return { owner, reach, scope, key: undefined, bucket: { id, policy }, limits: [{ id, most }] };
+  const budgets = budgetsOf(
+    { scope: "owner", owner, of: "", endUser: null },
+    { tokensPerDay: ownerTokensPerDay ?? null, tokensPerMonth: null },
+  );
+  const ownBudgets = endUser ? none : budgets;
+  return {
+    ...{ owner, reach, scope, key: undefined, bucket: { id, policy } },
+    ...{ limits: [{ id, most }], budgets, ownBudgets },
+  };
 }
 
 /** The id of the bucket of a host's user. Neither name contains a line end. */

@@ -14,6 +14,7 @@ import type { NamedBucket, RateDecision, RateLimiter, RatePolicy } from "../limi
 import type { Replies, RunningLimit } from "../replies/replies.ts";
 import type { ApiKeyRecord, Scope } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
+import type { TokenBudget } from "../store/token-budgets.ts";
 import type { TwinSource } from "../twins/twins.ts";
 import type { ApiError, ErrorCode } from "../wire/errors.ts";
 import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
@@ -82,8 +83,14 @@ export interface Caller {
   readonly keyBucket?: NamedBucket | undefined;
   /** The greatest limit of its own that the caller may give a key. Undefined: none. */
   readonly grantsPerHour?: number | undefined;
+  /** How many tokens a day its owner's replies may take while a key lives that the caller makes. Undefined: it does not say. */
+  readonly ownerTokensPerDay?: number | undefined;
   /** How many replies the caller may have running at once. */
   readonly limits: readonly RunningLimit[];
+  /** The budgets of tokens that the caller's replies count towards, besides those of twins. */
+  readonly budgets: readonly TokenBudget[];
+  /** Those of them that it may see. Absent: none. */
+  readonly ownBudgets?: readonly TokenBudget[] | undefined;
 }
 
 /** Which objects a request may see. */

@@ -52,6 +52,8 @@ export interface Production {
   readonly limits?: readonly RunningLimit[] | undefined;
   readonly owner: string;
   readonly endUser?: string | undefined;
+  /** Whether tokens are reserved for it. */
+  readonly reserved: boolean;
   readonly twin: Twin;
   /** Undefined: the twin names an engine that the service does not have. */
   readonly engine: TwinEngine | undefined;

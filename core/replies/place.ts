@@ -17,6 +17,7 @@ import {
 import type { ReplyContext } from "./context.ts";
 import type { RunningReplies } from "./running.ts";
 import type { Replaced } from "./saver.ts";
+import { requireRoom } from "./token-budgets.ts";
 
 /** Where a message goes, and what it may take the place of. */
 export interface Placed extends Reach {
@@ -43,7 +44,7 @@ export type AnsweredBy = Extract<NotStored, { result: "answered_by" }>;
  * Stores a message where its conversation goes on, however often that changes meanwhile.
  *
  * @throws {ApiError} `conversation_busy`, `conversation_not_found`, `message_not_found`, `too_many_branches`,
- * `validation_error`
+ * `validation_error`, `budget_exceeded`
  */
 export async function storeInPlace<Stored extends object>(
   context: ReplyContext,
@@ -76,6 +77,9 @@ export async function storeInPlace<Stored extends object>(
           break;
         case "too_many_branches":
           throw tooManyBranches();
+        case "over_budget":
+          requireRoom(result.spent, context.clock.now());
+          break;
         case "not_found":
           conversations.forget(conversationId);
           return conversationNotFound();

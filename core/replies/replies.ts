@@ -108,11 +108,16 @@ export class Replies {
   }
 
   /** Asks a twin without storing anything. The reply is cancelled once its follower leaves. */
-  ask(turn: UnstoredTurn): ReplyFeed {
-    if (this.#closing) throw shuttingDown();
+  ask(turn: UnstoredTurn): Promise<ReplyFeed> {
+    const asked = this.#closing ? Promise.reject(shuttingDown()) : this.#ask(turn);
+    this.#context.inFlight.track(asked);
+    return asked;
+  }
+
+  async #ask(turn: UnstoredTurn): Promise<ReplyFeed> {
     const { counts, inFlight } = this.#context;
     counts.enter(turn.limits);
-    const reply = this.#begin(turn);
+    const reply = await this.#begin(turn);
     this.#unstored.add(reply);
     const held = reply.end.finally(() => {
       this.#unstored.delete(reply);
@@ -123,9 +128,9 @@ export class Replies {
     return reply.feed;
   }
 
-  #begin(turn: UnstoredTurn): UnstoredReply {
+  async #begin(turn: UnstoredTurn): Promise<UnstoredReply> {
     try {
-      return replyUnstored(this.#context, turn);
+      return await replyUnstored(this.#context, turn);
     } catch (error) {
       this.#context.counts.leave(turn.limits);
       throw error;

@@ -117,7 +117,8 @@ export class RunningReplies {
       if (!replaced) await entry.finished;
       return replaced;
     }
-    const end = { owner, conversationId, id, ...cancelled, completedAt: clock.now() };
+    const reserved = true as const; // that is not known of a reply of another process
+    const end = { owner, conversationId, id, ...cancelled, completedAt: clock.now(), reserved };
     const settle = (isStored: boolean) => {
       if (isStored) for (const topic of ["stop", "text"] as const) store.signals?.notify(topic, id);
     };

@@ -19,6 +19,7 @@ import type { Lease, SaveResult } from "../store/store.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, type Draft, type Outcome } from "./draft.ts";
 import type { ReplyFeed } from "./feed.ts";
+import { tellReached } from "./token-budgets.ts";
 
 /** How often a follower on another process says that it is there, in milliseconds. */
 export const announceMs = 2000;
@@ -262,7 +263,9 @@ export class Saver {
     if (replaced) return { message: replaced, own: true };
     if (outcome !== "lost") {
       const { message, end } = this.#ending(outcome);
-      if (await store.endReply(end)) return { message, own: true };
+      const stored = await store.endReply(end);
+      tellReached(this.#context, stored);
+      if (stored) return { message, own: true };
     }
     // Another process has ended it or goes on with it, or it was deleted with its conversation.
     const message = await store.getMessage({ owner }, reply.id, { characters: mostCharactersRead });
@@ -271,7 +274,7 @@ export class Saver {
 
   /** The reply as it ends, and how that is stored. */
   #ending(state: FinalState): { readonly message: MessageRecord; readonly end: EndReply } {
-    const { owner, question, reply, lease } = this.#options.production;
+    const { owner, question, reply, lease, reserved } = this.#options.production;
     const message = this.#record(state);
     const { content, sources, completedAt } = message;
     const text = { content, ...(sources && { sources }) };
@@ -286,6 +289,7 @@ export class Saver {
       ...state,
       ...(sources?.length === 0 && { unanswered: key() }),
       ...(this.#handsOver(state) && { handsOver: true as const }),
+      ...(reserved && { reserved }),
     };
     return { message, end };
   }

@@ -8,14 +8,17 @@ import { within } from "../base/clock.ts";
 import type { Held } from "../base/memory-budget.ts";
 import type { Answerer, MadeClaim, MessageRecord } from "../store/records.ts";
 import { type BeginReply, type BeginResult, StoreUnavailable } from "../store/store.ts";
+import type { TokenBudget, TokenReservation } from "../store/token-budgets.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
-import { answeredByPerson } from "../wire/errors.ts";
-import type { ReplyContext, RunningLimit } from "./context.ts";
+import { answeredByPerson, tooMuchAtOnce } from "../wire/errors.ts";
+import { questionBytes, type ReplyContext, type RunningLimit } from "./context.ts";
 import type { ReplyFeed } from "./feed.ts";
 import { type Placed, storeInPlace } from "./place.ts";
+import type { Producer } from "./producer.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
+import { budgetsOf, reservationOf, tellReached } from "./token-budgets.ts";
 
 /** How long to wait for the store to say whether a send was stored, in milliseconds. */
 const lookMs = 2000;
@@ -24,6 +27,8 @@ const lookMs = 2000;
 export interface Send extends Placed {
   /** How many replies the credential may have running at once. */
   readonly limits: readonly RunningLimit[];
+  /** The budgets of tokens that the reply counts towards, besides its twin's. */
+  readonly budgets: readonly TokenBudget[];
   /** The conversation's twin. */
   readonly twin: Twin;
   readonly content: string;
@@ -103,6 +108,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
   const revision = twinRevision(twin, sha256);
   const ids = { question: newId("msg"), reply: newId("msg") };
   const engine = engines[twin.engine];
+  const budgets = budgetsOf({ ...send, engine });
   return storeInPlace(context, running, send, async ({ seq, after, forkAt, replaces }) => {
     const fields = { conversationId, content, twinRevision: revision, seq, after };
     const { question, reply } = newMessages(fields, ids, clock.now());
@@ -112,6 +118,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
       endUser,
       twin,
       engine,
+      reserved: budgets.length > 0,
       question,
       history,
       limits,
@@ -125,6 +132,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
     const producer = running.prepare(asked);
     let begun: BeginResult | undefined;
     try {
+      const reserves = budgets.length > 0 ? await expect(context, producer, budgets) : undefined;
       begun = await begin(context, {
         owner,
         endUser,
@@ -135,14 +143,31 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
         replaces,
         lastAttempt: history !== undefined,
         ...(claim && { claim }),
+        ...(reserves && { reserves }),
       });
     } finally {
       if (begun?.result !== "begun") running.discard(producer);
     }
     if (begun.result !== "begun") return begun;
+    tellReached(context, begun.reached);
     running.start(producer, begun.memory);
     return { stored: { feed: producer.feed, reply } };
   });
+}
+
+/** What a reply is expected to take of budgets: the history that its model will be told is read for that. */
+async function expect(
+  { conversations }: ReplyContext,
+  { production, memory }: Producer,
+  budgets: readonly TokenBudget[],
+): Promise<TokenReservation> {
+  const { owner, twin, question, reply } = production;
+  const history = production.history ?? (await conversations.historyOf(owner, question));
+  const bytes = production.history ? 0 : questionBytes("", history);
+  if (!memory.reserve(bytes)) throw tooMuchAtOnce();
+  const reservation = reservationOf(reply, budgets, { twin, content: question.content, history });
+  memory.count(-bytes); // the producer reads it again, from the cache
+  return reservation;
 }
 
 /** `waits`: whether it is a question that waits for a person, and so is stored only while a person answers. */
@@ -158,6 +183,7 @@ function storeAlone(context: ReplyContext, running: RunningReplies, say: Say, wa
     const add = { owner, endUser, message, claim, forkAt, replaces, answeredBy, waits };
     const added = await store.addMessage(add);
     if (added.result !== "added") return added;
+    tellReached(context, added.reached);
     conversations.forget(conversationId); // its history has no pairs alone any more
     return { stored: { message } };
   });

@@ -13,6 +13,7 @@ import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, failed } from "./draft.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
+import { tellReached } from "./token-budgets.ts";
 
 /** Pause between two looks, in milliseconds. */
 const sweepMs = 2000;
@@ -141,10 +142,12 @@ export class Sweeper {
 
   async #end(found: AbandonedReply, leaseExpiredBefore: number): Promise<void> {
     const { store, clock, log } = this.#context;
-    const { owner, conversationId, id, cancelRequested } = found;
+    const { owner, conversationId, id, cancelRequested, reserved } = found;
     const outcome = cancelRequested ? cancelled : failed("interrupted");
-    const end = { owner, conversationId, id, ...outcome, completedAt: clock.now(), leaseExpiredBefore };
-    if (await store.endReply(end)) log("warn", "an abandoned reply was ended", { messageId: id });
+    const of = { owner, conversationId, id, completedAt: clock.now(), leaseExpiredBefore };
+    const ended = await store.endReply({ ...of, ...outcome, ...(reserved && { reserved }) });
+    tellReached(this.#context, ended);
+    if (ended) log("warn", "an abandoned reply was ended", { messageId: id });
   }
 }
 
@@ -171,6 +174,7 @@ async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promis
   const lease = newLease(context);
   return {
     owner,
+    reserved: found.reserved,
     twin,
     engine,
     question,

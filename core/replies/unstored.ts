@@ -4,8 +4,9 @@
  * @module
  */
 
+import type { Held } from "../base/memory-budget.ts";
 import { ended, type MessageRecord } from "../store/records.ts";
-import type { EngineProgress, HistoryMessage } from "../twins/engine.ts";
+import type { EngineProgress, HistoryMessage, TwinEngine } from "../twins/engine.ts";
 import { twinRevision } from "../twins/twins.ts";
 import { tooMuchAtOnce } from "../wire/errors.ts";
 import { questionBytes, type ReplyContext } from "./context.ts";
@@ -14,12 +15,13 @@ import { ReplyFeed } from "./feed.ts";
 import { readMemory, requireEngine, tooLong } from "./producer.ts";
 import { ReplyReport } from "./report.ts";
 import { newMessages, type Send } from "./send.ts";
+import { budgetsOf, requireRoom, reservationOf, tellReached } from "./token-budgets.ts";
 
 /** What is asked, by whom. */
 export interface UnstoredTurn
   extends Pick<
     Send,
-    "owner" | "endUser" | "limits" | "twin" | "content" | "requestId" | "traceparent" | "received"
+    "owner" | "endUser" | "limits" | "budgets" | "twin" | "content" | "requestId" | "traceparent" | "received"
   > {
   readonly history: readonly HistoryMessage[];
 }
@@ -40,11 +42,11 @@ export interface UnstoredReply {
 /**
  * Asks the twin's engine. The reply is cancelled once its follower leaves, and counted once it has ended.
  *
- * @throws {ApiError} `unavailable`
+ * @throws {ApiError} `unavailable`, `budget_exceeded`
  */
-export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): UnstoredReply {
-  const { clock, engines, maxReplyMs, newId, sha256, store } = context;
-  const { owner, endUser, twin, history, content } = turn;
+export async function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Promise<UnstoredReply> {
+  const { clock, engines, newId, sha256 } = context;
+  const { twin, history, content } = turn;
   const fields = {
     conversationId: "",
     content,
@@ -58,6 +60,47 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
   const memory = context.memory.hold(turn);
   turn.received?.release();
   if (!memory.reserve(questionBytes(content, history))) throw tooMuchAtOnce();
+  try {
+    const reserved = await reserve(context, turn, reply, engine);
+    return run(context, turn, { reply, engine, memory, reserved });
+  } catch (error) {
+    memory.release();
+    throw error;
+  }
+}
+
+/** How much longer than it may run a reply keeps what it has reserved, in milliseconds. */
+const marginMs = 60_000;
+
+/** Reserves tokens, if there are budgets. False: none are reserved. */
+async function reserve(
+  { store, clock, maxReplyMs }: ReplyContext,
+  turn: UnstoredTurn,
+  reply: MessageRecord,
+  engine: TwinEngine | undefined,
+): Promise<boolean> {
+  const budgets = budgetsOf({ ...turn, engine });
+  if (budgets.length === 0) return false;
+  const until = reply.createdAt + maxReplyMs + marginMs; // its process may die
+  requireRoom(await store.reserveTokens({ ...reservationOf(reply, budgets, turn), until }), clock.now());
+  return true;
+}
+
+/** A reply that is about to be written. */
+interface Beginning {
+  readonly reply: MessageRecord;
+  readonly engine: TwinEngine | undefined;
+  readonly memory: Held;
+  readonly reserved: boolean;
+}
+
+function run(
+  context: ReplyContext,
+  turn: UnstoredTurn,
+  { reply, engine, memory, reserved }: Beginning,
+): UnstoredReply {
+  const { clock, maxReplyMs, store } = context;
+  const { owner, endUser, twin, history, content } = turn;
   const report = new ReplyReport(context, { reply, engine, ...turn });
   const feed = new ReplyFeed(reply, context.memory.hold(turn));
   feed.keep();
@@ -81,7 +124,7 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
     }
   }
 
-  async function run(): Promise<void> {
+  async function write(): Promise<void> {
     report.began();
     const cancelTimeout = clock.after(maxReplyMs, () => {
       if (!draft.closed) draft.stop(failed(report.failed(tooLong(maxReplyMs))));
@@ -93,7 +136,8 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
     report.ended(state);
     const text = { content: feed.text.toString(), sources: draft.sources ?? null };
     const message = ended(reply, state, text, clock.now());
-    await count(context, erased ? { ...turn, endUser: undefined } : turn, message, report);
+    const who = erased ? { ...turn, endUser: undefined } : turn;
+    await count(context, who, message, report, reserved);
     memory.release();
     feed.end(message);
     feed.letGo();
@@ -107,19 +151,22 @@ export function replyUnstored(context: ReplyContext, turn: UnstoredTurn): Unstor
     if (!draft.closed) report.interrupted();
     draft.stop(failed("interrupted"));
   };
-  return { owner, endUser, feed, end: run(), erase, interrupt };
+  return { owner, endUser, feed, end: write(), erase, interrupt };
 }
 
 /** Once only, as a store that has failed may have counted it nevertheless: the log has what may be missing. */
 async function count(
-  { store }: ReplyContext,
+  context: ReplyContext,
   { owner, endUser, twin }: UnstoredTurn,
-  { completedAt, createdAt, usage }: MessageRecord,
+  { id, content: text, completedAt, createdAt, usage }: MessageRecord,
   report: ReplyReport,
+  isReserved: boolean,
 ): Promise<void> {
   const who = { owner, endUser: endUser ?? null, twinId: twin.id };
+  const when = { beganAt: createdAt, completedAt: completedAt ?? createdAt };
+  const reserved = isReserved ? { id, text } : undefined;
   try {
-    await store.countReply({ ...who, beganAt: createdAt, completedAt: completedAt ?? createdAt, usage });
+    tellReached(context, await context.store.countReply({ ...who, ...when, usage, reserved }));
   } catch (error) {
     report.log("error", "a reply could not be counted", { usage, error });
   }

@@ -18,9 +18,10 @@ export function clientTokenMethods({
 
   return {
     async createClientToken(token) {
-      const { owner, endUser, keyId, requestsPerHour } = token;
+      const { owner, endUser, keyId, requestsPerHour, tokensPerDay, tokensPerMonth } = token;
+      const limits = { requestsPerHour, tokensPerDay, tokensPerMonth };
       for (const other of tokensOf(owner, endUser)) {
-        if (other.keyId === keyId) clientTokens.set(other.hash, { ...other, requestsPerHour });
+        if (other.keyId === keyId) clientTokens.set(other.hash, { ...other, ...limits });
       }
       clientTokens.set(token.hash, token);
     },

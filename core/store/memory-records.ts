@@ -16,6 +16,7 @@ import {
   type PersonMemory,
 } from "./records.ts";
 import type { Lease, Listing, Reach, Slice } from "./store.ts";
+import type { TokenReservation } from "./token-budgets.ts";
 
 /** An API key. */
 export interface KeyEntry {
@@ -60,6 +61,18 @@ export interface UsageEntry {
   readonly cachedInputTokens: number;
 }
 
+/** What is gone of a budget of tokens in a day or month. */
+export interface TokenSumEntry {
+  readonly owner: string;
+  readonly endUser: string | null;
+  readonly endsAt: number;
+  limit: number;
+  used: number;
+  reserved: number;
+  /** The last part of it that was told, in percent. */
+  told: number;
+}
+
 /** What one owner has. Every look-up begins here, which hides the records of other owners. */
 export interface OwnerRecords {
   readonly keys: Map<string, KeyEntry>;
@@ -88,6 +101,10 @@ export interface MemoryRecords {
   readonly usage: Map<string, UsageEntry>;
   /** By owner, end user, path and key. */
   readonly claims: Map<string, ClaimEntry>;
+  /** By budget and period. */
+  readonly tokenSums: Map<string, TokenSumEntry>;
+  /** By the reply's id. */
+  readonly reservations: Map<string, TokenReservation>;
 }
 
 /** An empty store's records. */
@@ -99,6 +116,8 @@ export function newRecords(): MemoryRecords {
     clientTokens: new Map(),
     usage: new Map(),
     claims: new Map(),
+    tokenSums: new Map(),
+    reservations: new Map(),
   };
 }
 

@@ -17,6 +17,7 @@ import {
   recordsOf,
   type UsageEntry,
 } from "./memory-records.ts";
+import { reserveInstead, type Settlement, settle } from "./memory-token-budgets.ts";
 import { lengthOf, pathTo, withMessages } from "./path.ts";
 import {
   type Answerer,
@@ -39,6 +40,7 @@ import type {
   Store,
   UsageSum,
 } from "./store.ts";
+import type { ReachedBudget, TokenReservation } from "./token-budgets.ts";
 
 /** The store's methods about replies in progress. */
 export function replyMethods(
@@ -73,8 +75,8 @@ export function replyMethods(
       const { leaseExpiredBefore = Number.POSITIVE_INFINITY } = end;
       if (!entry.lease || entry.lease.until >= leaseExpiredBefore) return false;
       if (end.holder !== undefined && entry.lease.holder !== end.holder) return false;
-      endRunning(records, entry, end);
-      return true;
+      const reached = endRunning(records, entry, end);
+      return reached.length > 0 ? reached : true;
     },
 
     async requestCancel(reach, id) {
@@ -95,7 +97,8 @@ export function takeOverMethods(
         if (!lease || lease.until >= expiredBefore) continue;
         const { owner, id: conversationId } = conversation.record;
         const { id, attempt } = record;
-        abandoned.push({ owner, conversationId, id, lease, attempt, cancelRequested, lastAttempt });
+        const reserved = records.reservations.has(id);
+        abandoned.push({ owner, conversationId, id, lease, attempt, cancelRequested, lastAttempt, reserved });
       }
       return abandoned;
     },
@@ -118,17 +121,17 @@ function findRunning(records: MemoryRecords, reach: Reach, id: string): MessageE
 }
 
 function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
-  const { question, reply, lease, lastAttempt } = begin;
-  const place = takePlace(records, begin, question, { resourceId: reply.id, answeredBy: "twin" });
+  const { question, reply, lease, lastAttempt, reserves } = begin;
+  const place = takePlace(records, begin, question, { resourceId: reply.id, answeredBy: "twin", reserves });
   if ("result" in place) return place;
-  const { owned, conversation } = place;
+  const { owned, conversation, reached } = place;
   const entry = { record: reply, conversation, lease, cancelRequested: false, lastAttempt };
   store(owned, { record: question, conversation, lease: undefined, cancelRequested: false }, entry);
   conversation.record = { ...conversation.record, replyId: reply.id };
   records.running.add(entry);
   const { endUser: person, twinId } = conversation.record;
   const memory = person === null ? undefined : owned.memories.get(memoryName({ endUser: person, twinId }));
-  return { result: "begun", memory: memory?.content ?? null };
+  return { result: "begun", memory: memory?.content ?? null, ...reachedIn(reached) };
 }
 
 function addMessage(records: MemoryRecords, add: AddMessage): AddResult {
@@ -136,7 +139,7 @@ function addMessage(records: MemoryRecords, add: AddMessage): AddResult {
   const needed = waits ? "person" : undefined;
   const place = takePlace(records, add, message, { resourceId: message.id, answeredBy: needed });
   if ("result" in place) return place;
-  const { owned, conversation } = place;
+  const { owned, conversation, reached } = place;
   store(owned, { record: message, conversation, lease: undefined, cancelRequested: false });
   const { record, messages } = conversation;
   const isAnswer = message.role === "assistant";
@@ -151,22 +154,26 @@ function addMessage(records: MemoryRecords, add: AddMessage): AddResult {
     const last = before.findLastIndex(({ record }) => record.alone && record.role === "assistant");
     for (const entry of before.slice(last + 1)) entry.unanswered = undefined;
   }
-  return { result: "added" };
+  return { result: "added", ...reachedIn(reached) };
+}
+
+function reachedIn(reached: readonly ReachedBudget[]) {
+  return reached.length > 0 ? { reached } : {};
 }
 
 interface Place {
   readonly owned: OwnerRecords;
   readonly conversation: ConversationEntry;
+  /** What the reply that it replaces has used up. */
+  readonly reached: readonly ReachedBudget[];
 }
 
-/**
- * Makes room for a message at the end of a conversation's path, or says why there is none. `answeredBy`: who has to answer.
- */
+/** Makes room for a message at the end of a conversation's path, or says why there is none. */
 function takePlace(
   records: MemoryRecords,
   { owner, endUser, claim, forkAt, replaces }: BeginReply | AddMessage,
   { conversationId, seq, after }: MessageRecord,
-  { resourceId, answeredBy }: { resourceId: string; answeredBy: Answerer | undefined },
+  { resourceId, answeredBy, reserves }: Needs,
 ): Place | NotStored {
   const made = claim?.replaces ? undefined : madeBefore(records, claim);
   if (made) return { result: "claimed", claim: made };
@@ -181,14 +188,23 @@ function takePlace(
   const owned = recordsOf(records, owner);
   const { branches, path } = conversation;
   const from = forkAt ?? owned.messages.get(after ?? "")?.record.seq ?? -1;
-  if (from !== seq - 1) {
-    if (branches.length >= mostBranches) return { result: "too_many_branches" };
-    branches.push({ seq, from });
-  }
+  const isBranch = from !== seq - 1;
+  if (isBranch && branches.length >= mostBranches) return { result: "too_many_branches" };
+  const ending = running && replaces && settlementOf(running, replaces);
+  const reserved = reserveInstead(records, reserves, ending);
+  if ("spent" in reserved) return { result: "over_budget", spent: reserved.spent };
+  if (isBranch) branches.push({ seq, from });
   if (forkAt !== undefined) conversation.path = pathTo(forkAt, path, branches);
   keepClaim(records, claim, resourceId);
   if (running && replaces) endRunning(records, running, replaces);
-  return { owned, conversation };
+  return { owned, conversation, reached: reserved.reached };
+}
+
+/** What a message needs besides its place. `answeredBy`: who has to answer. */
+interface Needs {
+  readonly resourceId: string;
+  readonly answeredBy: Answerer | undefined;
+  readonly reserves?: TokenReservation | undefined;
 }
 
 /** Stores messages at the end of a conversation's path. */
@@ -209,10 +225,16 @@ function store(owned: OwnerRecords, ...entries: [MessageEntry, ...MessageEntry[]
   };
 }
 
-function endRunning(records: MemoryRecords, entry: MessageEntry, end: EndReply): void {
+function endRunning(records: MemoryRecords, entry: MessageEntry, end: EndReply): readonly ReachedBudget[] {
+  const reached = settle(records, settlementOf(entry, end));
   endEntry(entry, end);
   countEntry(records, entry, end);
   records.running.delete(entry);
+  return reached;
+}
+
+function settlementOf({ record }: MessageEntry, { content, usage }: EndReply): Settlement {
+  return { id: record.id, tokens: usage?.totalTokens, text: content ?? record.content };
 }
 
 function endEntry(entry: MessageEntry, end: EndReply): void {
@@ -292,8 +314,9 @@ function sumOf(one: Counts, other: Counts): Counts {
 export function usageMethods(records: MemoryRecords): Pick<Store, "countReply" | "listUsage"> {
   const { usage } = records;
   return {
-    async countReply(reply) {
+    async countReply({ reserved, ...reply }) {
       addUsage(records, reply);
+      return reserved ? settle(records, { ...reserved, tokens: reply.usage?.totalTokens }) : [];
     },
 
     async listUsage(owner, { from, to, groupBy, offset, limit }) {

@@ -27,6 +27,7 @@ import {
 } from "./memory-records.ts";
 import { countEntry, forgetUsage, replyMethods, takeOverMethods, usageMethods } from "./memory-replies.ts";
 import { reviewMethods } from "./memory-review.ts";
+import { forgetTokenSums, settle, sweepTokenSums, tokenBudgetMethods } from "./memory-token-budgets.ts";
 import { lengthOf, pathTo, wholePath } from "./path.ts";
 import { type ConversationRecord, isLiveKey } from "./records.ts";
 import type { ConversationSlice, Listing, Reach, Store } from "./store.ts";
@@ -55,6 +56,7 @@ export function createMemoryStore(): Store & AsyncDisposable {
     ...usageMethods(records),
     ...reviewMethods(records),
     ...peopleMethods(records),
+    ...tokenBudgetMethods(records),
     async ping() {},
     async close() {},
     async [Symbol.asyncDispose]() {},
@@ -230,7 +232,9 @@ function deleteConversation(
   if (endUser !== null) removeFromList(owned.conversationsByEndUser, endUser, entry);
   for (const message of entry.messages) {
     owned.messages.delete(message.record.id);
-    if (records.running.delete(message)) countEntry(records, message, { completedAt: at, usage: null });
+    if (!records.running.delete(message)) continue;
+    countEntry(records, message, { completedAt: at, usage: null });
+    settle(records, { id: message.record.id, tokens: undefined, text: message.record.content });
   }
   return entry.record;
 }
@@ -243,6 +247,7 @@ function claimMethods(records: MemoryRecords): Pick<Store, "findClaim" | "forget
 
     async forgetEndUser(owner, endUser) {
       forgetUsage(records, owner, endUser);
+      forgetTokenSums(records, owner, endUser);
       const { memories } = recordsOf(records, owner);
       for (const [name, memory] of memories) if (memory.endUser === endUser) memories.delete(name);
       for (const [id, claim] of records.claims) {
@@ -254,6 +259,7 @@ function claimMethods(records: MemoryRecords): Pick<Store, "findClaim" | "forget
       for (const expiring of [records.claims, records.clientTokens]) {
         for (const [id, { expiresAt }] of expiring) if (expiresAt <= at) expiring.delete(id);
       }
+      sweepTokenSums(records, at);
     },
   };
 }

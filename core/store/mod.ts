@@ -47,3 +47,4 @@ export {
   type UsageSlice,
   type UsageSum,
 } from "./store.ts";
+export type { ReachedBudget, TokenBudget, TokenBudgetState, TokenReservation } from "./token-budgets.ts";

@@ -29,6 +29,11 @@ export interface ApiKeyRecord {
   readonly hash: string;
   /** The size of its bucket. Null: its scope's. */
   readonly requestsPerHour: number | null;
+  /** How many tokens its replies may take in a day and a month of UTC. Null: as many as others allow. */
+  readonly tokensPerDay: number | null;
+  readonly tokensPerMonth: number | null;
+  /** How many tokens all replies of its owner may take in a day, while it is live, where that is limited. Null: it says nothing. */
+  readonly ownerTokensPerDay: number | null;
   readonly createdAt: number;
   /** When the key expires. Null: never. */
   readonly expiresAt: number | null;
@@ -61,6 +66,9 @@ export interface ClientTokenRecord {
   readonly scope: Scope;
   /** The capacity of the end user's bucket, in requests per hour: what the latest token of this key and end user was given. */
   readonly requestsPerHour: number;
+  /** How many tokens the end user's replies may take in a day and a month of UTC: as the latest token says. Null: no limit. */
+  readonly tokensPerDay: number | null;
+  readonly tokensPerMonth: number | null;
   readonly createdAt: number;
   readonly expiresAt: number;
 }
@@ -326,6 +334,8 @@ export interface EndReply {
   readonly unanswered?: string;
   /** Its question now waits for a person, who answers from now on. */
   readonly handsOver?: true;
+  /** Tokens may be reserved for it, and are settled. Absent: none are. */
+  readonly reserved?: true | undefined;
   /** End it only if this holder has its lease. Absent: any holder. */
   readonly holder?: string;
   /** End it only if its lease ran out before this moment. Absent: with any lease. */

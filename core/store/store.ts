@@ -25,6 +25,7 @@ import type {
   Source,
   UnansweredQuestion,
 } from "./records.ts";
+import type { ReachedBudget, TokenBudget, TokenBudgetState, TokenReservation } from "./token-budgets.ts";
 
 /** Whose records a caller may find: an owner's, of one end user or of any. All others do not exist for it. */
 export interface Reach {
@@ -57,6 +58,8 @@ export interface BeginReply extends Reach {
   readonly claim?: IdempotencyClaim;
   /** Whether no other process can begin the reply again, as its history is not stored. Default false. */
   readonly lastAttempt?: boolean | undefined;
+  /** What it is expected to take of budgets of tokens, all of which must have room. Absent: it counts towards none. */
+  readonly reserves?: TokenReservation | undefined;
   /**
    * The number of the message that the question goes on from, instead of from the end of the current path; -1: from the
    * beginning. What stands behind it on the path stays stored, as another branch.
@@ -94,11 +97,19 @@ export interface Lease {
 
 /** The result of {@link Store.beginReply}. In all cases but `begun`, nothing was stored. */
 export type BeginResult =
-  /** `memory`: what the twin knows of the conversation's person. Null: nothing. Absent: it was not read. */
-  { readonly result: "begun"; readonly memory?: string | null } | NotStored;
+  | {
+      readonly result: "begun";
+      /** What the twin knows of the conversation's person. Null: nothing. Absent: it was not read. */
+      readonly memory?: string | null;
+      /** What the reply that it replaces has used up. */
+      readonly reached?: readonly ReachedBudget[] | undefined;
+    }
+  | NotStored;
 
 /** The result of {@link Store.addMessage}. In all cases but `added`, nothing was stored. */
-export type AddResult = { readonly result: "added" } | NotStored;
+export type AddResult =
+  | { readonly result: "added"; readonly reached?: readonly ReachedBudget[] | undefined }
+  | NotStored;
 
 /** Why a message was not stored. */
 export type NotStored =
@@ -109,6 +120,8 @@ export type NotStored =
   | { readonly result: "busy"; readonly replyId: string }
   /** It would be another branch of a conversation that has {@link mostBranches}. */
   | { readonly result: "too_many_branches" }
+  /** These budgets of tokens have no room. */
+  | { readonly result: "over_budget"; readonly spent: readonly TokenBudgetState[] }
   | { readonly result: "claimed"; readonly claim: MadeClaim }
   | { readonly result: "not_found" };
 
@@ -139,6 +152,8 @@ export interface AbandonedReply {
   readonly cancelRequested: boolean;
   /** Whether its engine must not be asked again: only its client has the history, or it has begun to act. */
   readonly lastAttempt: boolean;
+  /** Whether tokens are reserved for it. */
+  readonly reserved: boolean;
 }
 
 /** Which conversations to list. */
@@ -355,7 +370,8 @@ export interface Store {
    * Stores a question and its reply as the end of the conversation's path, and takes the conversation for it: its `replyId`
    * and `lastMessageId` are the reply's, its `logLength` two more, its `lastMessageAt` and `updatedAt` the reply's
    * `createdAt`. A claim that was made before, unless this one replaces it, comes first, then a missing conversation, a busy
-   * one, one in which a person answers, one that has moved, and one that has too many branches.
+   * one, one in which a person answers, one that has moved, one that has too many branches, and budgets of tokens without room.
+   * What it reserves of these is settled in the transaction that ends it, whoever does that.
    */
   beginReply(begin: BeginReply): Promise<BeginResult>;
   /**
@@ -371,14 +387,26 @@ export interface Store {
   saveReply(save: SaveReply): Promise<SaveResult>;
   /**
    * Ends a reply in progress and frees its conversation, whose `updatedAt` is then the reply's `completedAt`. False if
-   * it was not in progress, or no longer, or if its lease is not as `end` asks for.
+   * it was not in progress, or no longer, or if its lease is not as `end` asks for. What was reserved for it is settled: by
+   * the tokens of its usage; if that is not known, by what its model was told and its text, and by nothing if that is empty.
+   * True, or the budgets of which a part was used up just now; each part is told once.
    */
-  endReply(end: EndReply): Promise<boolean>;
+  endReply(end: EndReply): Promise<boolean | readonly ReachedBudget[]>;
   /**
    * Counts a reply that has ended, and that is not stored itself. If several processes use the store,
    * it counts under no end user if its own was erased after it began (`beganAt`), or less than a second before.
+   * `reserved`: what to settle, as {@link endReply} does.
    */
-  countReply(reply: CountedReply & { readonly beganAt: number }): Promise<void>;
+  countReply(
+    reply: CountedReply & {
+      readonly beganAt: number;
+      readonly reserved?: { readonly id: string; readonly text: string } | undefined;
+    },
+  ): Promise<readonly ReachedBudget[]>;
+  /** Reserves what a reply that is not stored is expected to take, or returns the budgets that have no room. */
+  reserveTokens(reservation: TokenReservation): Promise<readonly TokenBudgetState[]>;
+  /** What is gone of budgets of tokens in the day or month of a moment, in their order. */
+  readTokenBudgets(budgets: readonly TokenBudget[], at: number): Promise<readonly TokenBudgetState[]>;
   /**
    * What an owner's replies took, by group in ascending order. Each is counted as it ends, by end user, twin and day,
    * and stays counted when its conversation is deleted.
@@ -419,7 +447,7 @@ export interface Store {
    */
   forgetEndUser(owner: string, endUser: string, at: number): Promise<void>;
   /**
-   * Deletes claims and client tokens that expired at or before `at`. If there are many, it may do so in several
+   * Deletes claims and client tokens that expired at or before `at`, and what is not needed of budgets of tokens. If there are many, it may do so in several
    * transactions and leave some for the next call, so that nothing else has to wait for long.
    */
   sweep(at: number): Promise<void>;

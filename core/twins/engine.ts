@@ -123,6 +123,11 @@ export interface TwinEngine {
    * reply that has some text ends as interrupted, and only one that has none is begun again.
    */
   readonly continues?: "exact" | "partial" | undefined;
+  /**
+   * Whether it asks a model, whose tokens are counted. False: its replies cost nothing, and budgets of tokens do not concern
+   * them. Default true.
+   */
+  readonly asksModel?: boolean | undefined;
   /** Called once for each attempt at a reply, after the question is stored. */
   reply(turn: Turn, output: ReplyOutput): Promise<EngineResult>;
   /**
@@ -165,6 +170,7 @@ export interface PacingOptions {
 export function createEchoEngine(options: PacingOptions = {}): TwinEngine {
   return {
     continues: "exact",
+    asksModel: false,
     async reply(turn, output) {
       await writeWords(turn.content, turn, output, options);
       return { finishReason: "stop", usage: null };

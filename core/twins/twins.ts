@@ -7,8 +7,17 @@
 import { type Clock, systemClock } from "../base/clock.ts";
 import type { Sha256 } from "../base/ids.ts";
 import { isJsonObject, isString } from "../base/json.ts";
-import { oneOf, orNull, type Rule, type RulesFor, requireOptions, textRule } from "../base/rules.ts";
+import {
+  oneOf,
+  orNull,
+  type Rule,
+  type RulesFor,
+  requireOptions,
+  textRule,
+  wholeNumber,
+} from "../base/rules.ts";
 import type { Listing, Slice } from "../store/store.ts";
+import { tokenBudgetRange } from "../store/token-budgets.ts";
 
 /** A further text that a twin knows. */
 export interface TwinDocument {
@@ -56,6 +65,9 @@ export interface Twin {
   /** The tools that its model may use: names such as `weather/forecast`, or `weather` for all of its. */
   readonly tools: readonly string[];
 
+  /** How many tokens all of its replies together may take in a day of UTC. Null: as many as others allow. */
+  readonly tokensPerDay: number | null;
+
   /** Whether it hands over to a person, where it is asked to. Shown to clients. */
   readonly handover: boolean;
 }
@@ -91,6 +103,7 @@ const blank = {
   language: null,
   knowledge: null,
   tools: [],
+  tokensPerDay: null,
   handover: false,
 };
 
@@ -113,6 +126,9 @@ export const languageRule: Rule = {
 
 /** A {@link KnowledgeMode}. */
 export const knowledgeRule: Rule = oneOf(["whole", "search"]);
+
+/** The tokens of a budget. */
+export const tokensRule: Rule = wholeNumber(tokenBudgetRange);
 
 const rules: RulesFor<Twin> = {
   id: name,
@@ -137,6 +153,7 @@ const rules: RulesFor<Twin> = {
   language: orNull(languageRule),
   knowledge: orNull(knowledgeRule),
   tools: { expected: "a list of tools' names", accepts: areStrings },
+  tokensPerDay: orNull(tokensRule),
   handover: { expected: "true or false", accepts: (value) => typeof value === "boolean" },
 };
 
@@ -184,7 +201,15 @@ const revisions = new WeakMap<Twin, string>();
 export function twinRevision(twin: Twin, sha256: Sha256): string {
   const known = revisions.get(twin);
   if (known !== undefined) return known;
-  const { createdAt: _, updatedAt: __, access: ___, documents, handover, ...shared } = twin;
+  const {
+    createdAt: _,
+    updatedAt: __,
+    access: ___,
+    tokensPerDay: ____,
+    documents,
+    handover,
+    ...shared
+  } = twin;
   const content = handover ? { ...shared, handover } : shared; // a twin that does not is what it was before there was a choice
   // One by one, so that 20 MB of them need not be in memory as one more text.
   const digests = documents.map(({ path, text }) => [path, sha256(text)]);

@@ -138,6 +138,8 @@ export function apiKeyResource(key: ApiKeyRecord, now: number): ApiKeyResource {
     scope: key.scope,
     prefix: key.prefix,
     requestsPerHour: key.requestsPerHour,
+    tokensPerDay: key.tokensPerDay,
+    tokensPerMonth: key.tokensPerMonth,
     createdAt: time(key.createdAt),
     expiresAt: timeOrNull(key.expiresAt),
     lastUsedAt: timeOrNull(key.lastUsedAt),
@@ -154,6 +156,8 @@ export function clientTokenResource(token: ClientTokenRecord, secret: string): C
     twinIds: token.twinIds && [...token.twinIds],
     scope: token.scope,
     requestsPerHour: token.requestsPerHour,
+    tokensPerDay: token.tokensPerDay,
+    tokensPerMonth: token.tokensPerMonth,
     expiresAt: time(token.expiresAt),
   };
 }

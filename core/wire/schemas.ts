@@ -8,6 +8,7 @@
 import { isString } from "../base/json.ts";
 import type { Rule } from "../base/rules.ts";
 import { answerers, scopes } from "../store/records.ts";
+import { tokenBudgetPeriods, tokenBudgetRange, tokenBudgetScopes } from "../store/token-budgets.ts";
 import type { EngineProgress } from "../twins/engine.ts";
 import type { ErrorObject } from "./errors.ts";
 
@@ -100,6 +101,15 @@ const time = { type: "string", format: "date-time", description: "UTC with milli
 const timeOrNull = { type: ["string", "null"], format: "date-time" } as const;
 const stringOrNull = { type: ["string", "null"] } as const;
 const scope = { type: "string", enum: scopes } as const;
+const tokens = {
+  type: ["integer", "null"],
+  minimum: tokenBudgetRange[0],
+  maximum: tokenBudgetRange[1],
+} as const;
+const tokensShown = {
+  type: ["integer", "null"],
+  description: "How many tokens replies may take in this time. Null: no limit.",
+} as const;
 const answerer = { type: "string", enum: answerers } as const;
 
 /** A value or null. Generators of typed clients miss a null among the types of an object or the values of an enum. */
@@ -275,6 +285,8 @@ export const apiKeySchema = record({
     type: ["integer", "null"],
     description: "The size of its bucket. Null: that of its scope.",
   },
+  tokensPerDay: tokensShown,
+  tokensPerMonth: tokensShown,
   createdAt: time,
   expiresAt: { ...timeOrNull, description: "Null: never." },
   lastUsedAt: { ...timeOrNull, description: "Null: never." },
@@ -300,6 +312,8 @@ export const clientTokenSchema = record({
   },
   scope,
   requestsPerHour: { type: "integer", description: "The size of the end user's bucket." },
+  tokensPerDay: tokensShown,
+  tokensPerMonth: tokensShown,
   expiresAt: time,
 });
 
@@ -332,6 +346,19 @@ export const usageSchema = record({
   limit: { type: "integer", description: "Tokens in a full bucket." },
   remaining: { type: "integer", minimum: 0 },
   resetAt: { ...time, description: "When the bucket is full again." },
+  budgets: {
+    type: "array",
+    items: record({
+      scope: { type: "string", enum: tokenBudgetScopes },
+      period: { type: "string", enum: tokenBudgetPeriods, description: "In UTC." },
+      limit: { type: "integer", minimum: 1 },
+      used: { type: "integer", minimum: 0 },
+      reserved: { type: "integer", minimum: 0, description: "For replies that run." },
+      resetAt: { ...time, description: "When the next day or month begins." },
+    }),
+    description:
+      "The budgets of tokens: a key's and its owner's, or those of a client token's end user. Those without a limit are left out.",
+  },
 });
 
 export const usageSumSchema = record({
@@ -490,6 +517,11 @@ export const createApiKeySchema = {
         "The size of its bucket, at most the server's MAX_PER_HOUR; above that of its scope, at most the JWT's claim " +
         "requests_per_hour. Null: that of its scope.",
     },
+    tokensPerDay: {
+      ...tokens,
+      description: "How many tokens its replies may take in a day of UTC. Null: no limit.",
+    },
+    tokensPerMonth: { ...tokens, description: "The same in a month." },
   },
   required: ["name"],
 } as const satisfies InputSchema;
@@ -531,6 +563,12 @@ export const createClientTokenSchema = {
       maximum: 1_000_000,
       description: "At most what your key has. Default: 100, or what your key has, if that is less.",
     },
+    tokensPerDay: {
+      ...tokens,
+      description:
+        "How many tokens the replies of all tokens of this end user and key may take in a day of UTC. Null: no limit.",
+    },
+    tokensPerMonth: { ...tokens, description: "The same in a month." },
   },
   required: ["endUser"],
 } as const satisfies InputSchema;

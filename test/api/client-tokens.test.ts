@@ -54,6 +54,8 @@ for (const transport of transports) {
         twinIds: null,
         scope: "full_access",
         requestsPerHour: 100,
+        tokensPerDay: null,
+        tokensPerMonth: null,
         expiresAt: "2026-01-02T03:14:05.678Z",
       });
       const given = { twinIds: ["echo", "private", "echo"], scope: "read_only", expiresInSeconds: 60 };

@@ -37,6 +37,8 @@ for (const transport of transports) {
         scope: "read_only",
         prefix: key.slice(0, 12),
         requestsPerHour: null,
+        tokensPerDay: null,
+        tokensPerMonth: null,
         createdAt: "2026-01-02T03:04:05.678Z",
         expiresAt: null,
         lastUsedAt: null,

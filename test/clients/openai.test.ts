@@ -8,7 +8,7 @@ import type * as Package from "openai";
 import { ModelError } from "../../core/mod.ts";
 import { allOf } from "../client/collect.ts";
 import { type OpenAIFixture, openOpenAI } from "../openai-clients/fixture.ts";
-import { overSocket } from "../support/harness.ts";
+import { dataOf, overSocket } from "../support/harness.ts";
 import { skip } from "./packages.ts";
 
 /** The members that a type requires. */
@@ -55,6 +55,34 @@ describe("openai", { skip, timeout: 60_000 }, () => {
     assert.equal(completion.choices[0]?.message.content, "Hi!");
     assert.equal(completion.usage?.total_tokens, 7);
     assert.match(completion._request_id ?? "", /^req_/);
+  });
+
+  test("is told that a budget is used up, as a quota", async () => {
+    await using api = await openOpenAI(overSocket);
+    const token = await api.fixture.token();
+    const fields = { name: "a key", scope: "full_access", tokensPerDay: 7 };
+    const made = await api.fixture.call("POST", "/auth/api-keys", token, fields);
+    const { key } = await dataOf<{ key: string }>(made);
+    const client = connect({ ...api, key });
+    const asked = client.chat.completions.create(question);
+    const run = await api.engine.next();
+    run.write("Hi!");
+    run.finish({ usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 } });
+    await asked;
+    for (const ask of [
+      () => client.chat.completions.create(question),
+      () => client.chat.completions.create({ ...question, stream: true }),
+      () => client.responses.create({ model: "ada", input: "Hello?" }),
+    ]) {
+      await assert.rejects(ask, (error) => {
+        assert.ok(error instanceof library.RateLimitError);
+        assert.deepEqual(
+          [error.status, error.code, error.type],
+          [429, "insufficient_quota", "insufficient_quota"],
+        );
+        return true;
+      });
+    }
   });
 
   test("streams a completion", async () => {

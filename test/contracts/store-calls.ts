@@ -85,6 +85,7 @@ export async function callEverything(given: Store): Promise<void> {
     attempt,
     cancelRequested: false,
     lastAttempt: false,
+    reserved: false,
   };
   await store.takeOverReply(found, lease, 0);
   await store.endReply(toEnd(begun, { leaseExpiredBefore: start }));
@@ -144,6 +145,20 @@ export async function callEverything(given: Store): Promise<void> {
     completedAt: start,
     usage: null,
   });
+  const ofOwner = { scope: "owner", owner, of: "", endUser: null, period: "day", limit: 9000 } as const;
+  const budgets = [ofOwner, { ...ofOwner, scope: "endUser", of: "key", endUser: "ann" } as const];
+  const told = { at: start, told: 1, budgets };
+  await store.reserveTokens({ ...told, id: "msg_unstored", until: start - 1 });
+  await store.readTokenBudgets(budgets, start);
+  await store.countReply({
+    ...{ owner, endUser: "ann", twinId, beganAt: start, completedAt: start, usage: null },
+    reserved: { id: "msg_unstored", text: "B" },
+  });
+  await store.reserveTokens({ ...told, id: "msg_left", until: start - 1 });
+  await store.sweep(start + day);
+  const spending = await nextToBegin(store, owner, id);
+  await store.beginReply({ ...spending, reserves: { ...told, id: spending.reply.id } });
+  await store.endReply(toEnd(spending, { reserved: true }));
   for (const groupBy of ["day", "twin", "endUser"] as const) {
     await store.listUsage(owner, { ...slice, from: "2030-01-01", to: "2030-01-02", groupBy });
   }

@@ -408,5 +408,14 @@ export function repliesContract(open: () => Store): void {
 /** A reply that was begun, as it is found once its lease has run out. */
 function asFound({ owner, reply, lease }: BeginReply): AbandonedReply {
   const { conversationId, id, attempt } = reply;
-  return { owner, conversationId, id, lease, attempt, cancelRequested: false, lastAttempt: false };
+  return {
+    owner,
+    conversationId,
+    id,
+    lease,
+    attempt,
+    cancelRequested: false,
+    lastAttempt: false,
+    reserved: false,
+  };
 }

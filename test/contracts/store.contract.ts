@@ -30,6 +30,7 @@ import {
 } from "./store-records.ts";
 import { repliesContract } from "./store-replies.contract.ts";
 import { reviewContract } from "./store-review.contract.ts";
+import { tokenBudgetsContract } from "./store-token-budgets.contract.ts";
 import { whole } from "./whole.ts";
 
 /** A store under test. */
@@ -80,6 +81,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       claimsContract,
       endUsersContract,
       clientTokensContract,
+      tokenBudgetsContract,
     ]) {
       contract(() => store);
     }

@@ -37,7 +37,7 @@ const mayImport: Readonly<Record<string, RegExp>> = {
 
 /** What others may import of a subject, its doors: `mod.ts`, unless they are named here. */
 const doors: Readonly<Record<string, readonly string[]>> = {
-  "core/store": ["store", "records", "path", "portions", "memory"],
+  "core/store": ["store", "records", "path", "portions", "memory", "token-budgets"],
   "core/replies": ["replies"],
   "core/http": [
     "dispatch",

@@ -3,12 +3,12 @@
  */
 
 import { sleep } from "../../core/base/clock.ts";
-import type { ServiceOptions } from "../../core/mod.ts";
+import { createTwinList, type ServiceOptions } from "../../core/mod.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { acceptedId, type Chat, openChat, withOutages } from "../support/chat.ts";
 import { createManualClock } from "../support/clock.ts";
 import type { EventReader } from "../support/event-reader.ts";
-import { inProcess, startOfTests } from "../support/harness.ts";
+import { inProcess, newTwin, startOfTests } from "../support/harness.ts";
 import { createScriptedEngine, type Run, type ScriptedEngine } from "../support/scripted-engine.ts";
 
 /** The Idempotency-Key that the reply is asked for with. */
@@ -22,6 +22,8 @@ export interface CutOffSetting {
   readonly sent?: string;
   /** Parts of the store that all processes share. */
   readonly store?: Partial<Store>;
+  /** How many tokens the twin's replies may take in a day. Default: no limit. */
+  readonly tokensPerDay?: number;
   /** How long a call hangs while the process is cut off. Default: it fails at once. */
   readonly hangMs?: number;
 }
@@ -46,14 +48,15 @@ export interface CutOff extends Pick<Chat, "clock">, AsyncDisposable {
 }
 
 export async function openCutOff(setting: CutOffSetting = {}): Promise<CutOff> {
-  const { continues, saved = "", sent = "", hangMs } = setting;
+  const { continues, saved = "", sent = "", hangMs, tokensPerDay } = setting;
   const clock = createManualClock(startOfTests);
   const store: Store = { ...createMemoryStore(), exclusive: false, ...setting.store };
   const engine = Object.defineProperty(createScriptedEngine(), "continues", { value: continues });
   let away = false;
   const isCutOff = () => away;
   const far = withOutages(store, isCutOff, hangMs === undefined ? undefined : () => sleep(clock, hangMs));
-  const first = await openChat(inProcess, { store: far, engine, clock });
+  const twin = newTwin({ id: "scripted", engine: "scripted", tokensPerDay: tokensPerDay ?? null });
+  const first = await openChat(inProcess, { store: far, engine, clock, twins: createTwinList([twin]) });
   const stream = await first.stream("Hello?", once);
   const messageId = await acceptedId(stream);
   const run = await engine.next();

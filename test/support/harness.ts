@@ -126,6 +126,7 @@ export function newTwin(twin: Partial<Twin> & { readonly id: string }): Twin {
     greeting: null,
     tags: [],
     handover: false,
+    tokensPerDay: null,
     createdAt: startOfTests,
     updatedAt: startOfTests,
     engine: "echo",

@@ -36,6 +36,7 @@ access: [alice, "42"]
 language: en-GB
 knowledge: search
 tools: [orders, weather/forecast]
+tokensPerDay: 100000
 handover: true
 tests:
   - ask: Who are you?
@@ -62,6 +63,7 @@ They weave algebra.
     language: "en-GB",
     knowledge: "search",
     tools: ["orders", "weather/forecast"],
+    tokensPerDay: 100_000,
   });
 });
 
@@ -83,6 +85,7 @@ test("a file with only a name gets the file's name as id and the default engine,
     language: null,
     knowledge: null,
     tools: [],
+    tokensPerDay: null,
   });
 });
 
@@ -111,7 +114,7 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   [
     "an unknown key",
     "name: Ada\nacess: [alice]",
-    /^Twin file "ada.md": "acess" is not a known key; the known keys are id, name, .*access, language, knowledge, tools, handover, tests\.$/u,
+    /^Twin file "ada.md": "acess" is not a known key; the known keys are id, name, .*access, language, knowledge, tools, tokensPerDay, handover, tests\.$/u,
   ],
   ["a key that differs in case", "name: Ada\nAccess: [alice]", /"Access" is not a known key/u],
   ["a key of Object.prototype", "name: Ada\n__proto__: {access: []}", /"__proto__" is not a known key/u],
@@ -159,6 +162,7 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
     /model must be a string of 1 to 200 characters on one line/u,
   ],
   ["a temperature above 2", "name: Ada\ntemperature: 2.1", /temperature must be a number from 0 to 2/u],
+  ["tokens of a day below 1", "name: Ada\ntokensPerDay: 0", /tokensPerDay must be a whole number from 1/u],
   ["a temperature that is not a number", "name: Ada\ntemperature: .nan", /temperature must be/u],
   [
     "an address with another scheme",

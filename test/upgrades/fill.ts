@@ -9,6 +9,7 @@ import { fixtureSecret, jsonRequest } from "../support/harness.ts";
 /** The twins of the server that is filled. */
 export const keptTwins: Readonly<Record<string, string>> = {
   "echo.md": "---\nname: Echo\nengine: echo\n---\n",
+  "model.md": "---\nname: Model\nengine: openai\n---\n\n", // without a model, its replies fail
   "guide.md": "---\nname: Guide\nengine: knowledge\n---\n\n## Opening hours\n\nWe open at nine.\n",
 };
 
@@ -70,6 +71,7 @@ export async function fill(url: string): Promise<KeptContents> {
     main: { scope: "full_access" },
     reader: { expiresInDays: 30 },
     small: { scope: "full_access", requestsPerHour: 50 },
+    frugal: { scope: "full_access", tokensPerDay: 1000, tokensPerMonth: 1e12 },
     ended: {},
   })) {
     const made = await change("POST", "/auth/api-keys", { name, ...body }, { credential: "token" });
@@ -102,6 +104,15 @@ export async function fill(url: string): Promise<KeptContents> {
     headers: { "X-Conversation-Id": "chat 1" },
   };
   await send(chat);
+
+  // What a reply has reserved, and given back.
+  const tokens = { endUser: "user 2", tokensPerDay: 20, tokensPerMonth: 30 };
+  secrets.limited = (await change("POST", "/client-tokens", tokens, { credential: "frugal" })).token ?? "";
+  const failing = await change("POST", "/conversations", { twinId: "model" }, { credential: "limited" });
+  const question = jsonRequest(secrets.limited, { content: "Hello?" });
+  const path = `${api}/conversations/${failing.id}/messages`;
+  const failed = await fetch(url + path, { method: "POST", ...question });
+  assert.equal(failed.status, 502);
 
   // A person: a client token, what the twin knows of her, what she thinks of a reply.
   const ada = "user 1";
@@ -197,7 +208,13 @@ export function parse(text: string): unknown {
 }
 
 /** What signs tokens of alice. */
-const ofAlice = { secret: fixtureSecret, sub: "alice", expiresInSeconds: 3600, requestsPerHour: 50 };
+const ofAlice = {
+  secret: fixtureSecret,
+  sub: "alice",
+  expiresInSeconds: 3600,
+  requestsPerHour: 50,
+  tokensPerDay: 10,
+};
 
 const api = "/api/v1";
 

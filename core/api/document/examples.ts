@@ -120,6 +120,8 @@ const apiKey = {
   scope: "full_access",
   prefix: "twin_7Kq2mXv",
   requestsPerHour: null,
+  tokensPerDay: null,
+  tokensPerMonth: 5_000_000,
   createdAt,
   expiresAt: null,
   lastUsedAt: null,
@@ -141,13 +143,26 @@ const examples = new Map<Schema, unknown>([
       twinIds: [twin.id],
       scope: "full_access",
       requestsPerHour: 100,
+      tokensPerDay: 20_000,
+      tokensPerMonth: null,
       expiresAt: "2026-07-01T09:40:00.000Z",
     },
   ],
   [memorySchema, memory],
   [erasedSchema, { endUser, conversations: 1, messages: 2, clientTokens: 1 }],
   [exportLineSchema, { conversation }],
-  [usageSchema, { scope: "full_access", limit: 500, remaining: 499, resetAt: completedAt }],
+  [
+    usageSchema,
+    {
+      ...{ scope: "full_access", limit: 500, remaining: 499, resetAt: completedAt },
+      budgets: [
+        {
+          ...{ scope: "key", period: "month", limit: 5_000_000, used: 1_203, reserved: 0 },
+          resetAt: "2026-08-01T00:00:00.000Z",
+        },
+      ],
+    },
+  ],
   [usageSumSchema, { group: "2026-07-01", replies: 1, ...counts }],
   [paginationSchema, { page: 1, limit: 20, total: 1, totalPages: 1, hasMore: false }],
   [createConversationSchema, { twinId: twin.id, endUser, title: conversation.title }],
@@ -235,6 +250,8 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
   idempotency_key_reused:
     "This Idempotency-Key was used with other fields; send the same fields, or another key.",
   rate_limited: "The hourly limit of 500 requests is used up for now.",
+  budget_exceeded:
+    "All of the key's 5000000 tokens a month are used or reserved; there are new ones from 2026-08-01 on.",
   too_many_running: "10 replies are running already; wait until one has ended, or cancel one.",
   too_many_streams: "You have 100 streams of conversations open; close one first.",
   headers_too_large: "The header section is longer than 32768 bytes.",
@@ -249,6 +266,7 @@ const errorDetails: Readonly<Partial<Record<ErrorCode, unknown>>> = {
   validation_error: { fields: [{ path: "content", message: "is required" }] },
   conversation_busy: { messageId: message.id },
   rate_limited: { retryAfterSeconds: 8, limit: 500 },
+  budget_exceeded: { scope: "key", limit: 5_000_000, resetAt: "2026-08-01T00:00:00.000Z" },
   too_many_running: { limit: 10 },
   model_error: { messageId: message.id },
   model_timeout: { messageId: message.id },

@@ -7,6 +7,7 @@
 import { keyPattern } from "../../http/idempotency.ts";
 import { wholeNumber } from "../../http/input.ts";
 import type { Route, Success } from "../../http/route.ts";
+import { tokenBudgetScopes } from "../../store/token-budgets.ts";
 import { type ErrorCode, errorCodes, errorStatus } from "../../wire/errors.ts";
 import { headerNames } from "../../wire/request.ts";
 import {
@@ -79,6 +80,8 @@ const errorDetails = {
     messageId: { type: "string" },
     retryAfterSeconds: { type: "integer", minimum: 1 },
     limit: { type: "integer" },
+    scope: { type: "string", enum: tokenBudgetScopes },
+    resetAt: { type: "string", format: "date-time" },
   },
 };
 

@@ -802,7 +802,7 @@ validate12.errors = vErrors;
 return errors === 0;
 }
 
-const schema14 = {"type":"object","properties":{"name":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":100,"description":"What tells it from your other keys."},"scope":{"type":"string","enum":["read_only","full_access"],"default":"read_only","description":"What the key may do."},"expiresInDays":{"type":["integer","null"],"minimum":1,"maximum":3650,"description":"Null: never expires."},"requestsPerHour":{"type":["integer","null"],"minimum":1,"maximum":1000000,"description":"The size of its bucket, at most the server's MAX_PER_HOUR; above that of its scope, at most the JWT's claim requests_per_hour. Null: that of its scope."}},"required":["name"]};
+const schema14 = {"type":"object","properties":{"name":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":100,"description":"What tells it from your other keys."},"scope":{"type":"string","enum":["read_only","full_access"],"default":"read_only","description":"What the key may do."},"expiresInDays":{"type":["integer","null"],"minimum":1,"maximum":3650,"description":"Null: never expires."},"requestsPerHour":{"type":["integer","null"],"minimum":1,"maximum":1000000,"description":"The size of its bucket, at most the server's MAX_PER_HOUR; above that of its scope, at most the JWT's claim requests_per_hour. Null: that of its scope."},"tokensPerDay":{"type":["integer","null"],"minimum":1,"maximum":1000000000000,"description":"How many tokens its replies may take in a day of UTC. Null: no limit."},"tokensPerMonth":{"type":["integer","null"],"minimum":1,"maximum":1000000000000,"description":"The same in a month."}},"required":["name"]};
 
 function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -956,14 +956,84 @@ errors++;
 }
 }
 }
-}
-else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(data.tokensPerDay !== undefined && func0.call(data, "tokensPerDay")){
+let data4 = data.tokensPerDay;
+if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (data4 !== null)){
+const err13 = {instancePath:instancePath+"/tokensPerDay",schemaPath:"#/properties/tokensPerDay/type",keyword:"type",params:{type: schema14.properties.tokensPerDay.type}};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 > 1000000000000 || isNaN(data4)){
+const err14 = {instancePath:instancePath+"/tokensPerDay",schemaPath:"#/properties/tokensPerDay/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000000}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(data4 < 1 || isNaN(data4)){
+const err15 = {instancePath:instancePath+"/tokensPerDay",schemaPath:"#/properties/tokensPerDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+}
+if(data.tokensPerMonth !== undefined && func0.call(data, "tokensPerMonth")){
+let data5 = data.tokensPerMonth;
+if((!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))) && (data5 !== null)){
+const err16 = {instancePath:instancePath+"/tokensPerMonth",schemaPath:"#/properties/tokensPerMonth/type",keyword:"type",params:{type: schema14.properties.tokensPerMonth.type}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 > 1000000000000 || isNaN(data5)){
+const err17 = {instancePath:instancePath+"/tokensPerMonth",schemaPath:"#/properties/tokensPerMonth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000000}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(data5 < 1 || isNaN(data5)){
+const err18 = {instancePath:instancePath+"/tokensPerMonth",schemaPath:"#/properties/tokensPerMonth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
 }
 errors++;
 }
@@ -1027,7 +1097,7 @@ validate14.errors = vErrors;
 return errors === 0;
 }
 
-const schema16 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Your own id of the person who will use the token."},"twinIds":{"type":["array","null"],"items":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255},"minItems":1,"description":"The twins that the token may use, at most 50. Null: all that you may use."},"scope":{"type":"string","enum":["read_only","full_access"],"default":"full_access","description":"What the token may do."},"expiresInSeconds":{"type":"integer","minimum":60,"maximum":3600,"default":600,"description":"How long the token is valid."},"requestsPerHour":{"type":"integer","minimum":1,"maximum":1000000,"description":"At most what your key has. Default: 100, or what your key has, if that is less."}},"required":["endUser"]};
+const schema16 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Your own id of the person who will use the token."},"twinIds":{"type":["array","null"],"items":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255},"minItems":1,"description":"The twins that the token may use, at most 50. Null: all that you may use."},"scope":{"type":"string","enum":["read_only","full_access"],"default":"full_access","description":"What the token may do."},"expiresInSeconds":{"type":"integer","minimum":60,"maximum":3600,"default":600,"description":"How long the token is valid."},"requestsPerHour":{"type":"integer","minimum":1,"maximum":1000000,"description":"At most what your key has. Default: 100, or what your key has, if that is less."},"tokensPerDay":{"type":["integer","null"],"minimum":1,"maximum":1000000000000,"description":"How many tokens the replies of all tokens of this end user and key may take in a day of UTC. Null: no limit."},"tokensPerMonth":{"type":["integer","null"],"minimum":1,"maximum":1000000000000,"description":"The same in a month."}},"required":["endUser"]};
 
 function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1252,14 +1322,84 @@ errors++;
 }
 }
 }
-}
-else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(data.tokensPerDay !== undefined && func0.call(data, "tokensPerDay")){
+let data6 = data.tokensPerDay;
+if((!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))) && (data6 !== null)){
+const err19 = {instancePath:instancePath+"/tokensPerDay",schemaPath:"#/properties/tokensPerDay/type",keyword:"type",params:{type: schema16.properties.tokensPerDay.type}};
 if(vErrors === null){
 vErrors = [err19];
 }
 else {
 vErrors.push(err19);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 > 1000000000000 || isNaN(data6)){
+const err20 = {instancePath:instancePath+"/tokensPerDay",schemaPath:"#/properties/tokensPerDay/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000000}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+if(data6 < 1 || isNaN(data6)){
+const err21 = {instancePath:instancePath+"/tokensPerDay",schemaPath:"#/properties/tokensPerDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+if(data.tokensPerMonth !== undefined && func0.call(data, "tokensPerMonth")){
+let data7 = data.tokensPerMonth;
+if((!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))) && (data7 !== null)){
+const err22 = {instancePath:instancePath+"/tokensPerMonth",schemaPath:"#/properties/tokensPerMonth/type",keyword:"type",params:{type: schema16.properties.tokensPerMonth.type}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+if((typeof data7 == "number") && (isFinite(data7))){
+if(data7 > 1000000000000 || isNaN(data7)){
+const err23 = {instancePath:instancePath+"/tokensPerMonth",schemaPath:"#/properties/tokensPerMonth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000000000}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+if(data7 < 1 || isNaN(data7)){
+const err24 = {instancePath:instancePath+"/tokensPerMonth",schemaPath:"#/properties/tokensPerMonth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
 }
 errors++;
 }
