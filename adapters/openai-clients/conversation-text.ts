@@ -71,6 +71,32 @@ function questionIn({ content, unread }: ReadMessage, path: string): string {
   return requireQuestion(content, path);
 }
 
+/** A message that is stored without a reply. */
+export type PostedItem = HistoryMessage;
+
+/** How many items are posted at once. */
+const mostItems = 20;
+
+/**
+ * The messages among items that are to be stored, of users and assistants; others are left out, as everywhere.
+ *
+ * @throws {ApiError} `validation_error` for what is no message in text.
+ */
+export function readPostedItems(items: unknown, path: string, mostCharacters: number): PostedItem[] {
+  if (!Array.isArray(items) || items.length > mostItems) {
+    return refuseParam(path, `must be a list of at most ${mostItems} items`);
+  }
+  return items.flatMap((item: unknown, index) => {
+    const place = `${path}[${index}]`;
+    return readItem(item, place).map((read) => {
+      if (!("content" in read)) return refuseParam(place, "must be a message; it is no place for references");
+      const content = questionIn(read, `${place}.content`);
+      requireShortQuestion(content, `${place}.content`, mostCharacters);
+      return { role: read.role, content };
+    });
+  });
+}
+
 /** How many messages a body may have. A model sees 50 questions at most, and reading 100,000 messages would hold up everybody. */
 const mostMessages = 20_000;
 
@@ -92,8 +118,7 @@ export function requireShortQuestion(text: string, path: string, mostCharacters:
   if (text.length <= mostCharacters) return;
   let characters = 0;
   for (const _ of text.slice(0, 2 * mostCharacters + 1)) characters++; // one has up to two code units
-  if (characters > mostCharacters)
-    refuseParam(path, `must end with a question of up to ${mostCharacters} characters`);
+  if (characters > mostCharacters) refuseParam(path, `must end with up to ${mostCharacters} characters`);
 }
 
 export function refuseReference(path: string): never {

@@ -58,7 +58,9 @@ export async function placeIn(
   reach: CallerReach,
 ): Promise<Place> {
   const found = (await findConversation(context, reach, id)) ?? conversationNotFound();
-  if (found.twinId !== twin.id) refuseParam(param, "must be one with this model");
+  // Of a new one, the first response chooses the twin.
+  const twinId = found.twinId || (await context.store.chooseTwin(reach, id, twin.id));
+  if (twinId !== twin.id) refuseParam(param, "must be one with this model");
   return { conversationId: found.id };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Twins for OpenAI's clients, at `/v1`: models, chat completions and responses.
+ * Twins for OpenAI's clients, at `/v1`: models, chat completions, responses and conversations.
  *
  * @module
  */
@@ -7,6 +7,7 @@
 import { optional, type RulesFor, requireOptions, wholeNumber } from "../../core/base/rules.ts";
 import type { ApiExtension } from "../../core/http/route.ts";
 import { chatRoute } from "./chat.ts";
+import { conversationRoutes } from "./conversation-routes.ts";
 import { errorBody } from "./errors.ts";
 import { modelRoutes } from "./models.ts";
 import { responseRoutes } from "./responses.ts";
@@ -46,7 +47,7 @@ export function createOpenAIApi(options: OpenAIApiOptions = {}): ApiExtension {
   const setting = { maxMessageCharacters, broken: new BrokenRequests() };
   return {
     prefix: "/v1",
-    routes: [...modelRoutes, chatRoute(setting), ...responseRoutes(setting)],
+    routes: [...modelRoutes, chatRoute(setting), ...responseRoutes(setting), ...conversationRoutes(setting)],
     errorBody,
   };
 }

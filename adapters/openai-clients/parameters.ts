@@ -74,7 +74,10 @@ export function readBoolean(value: unknown, path: string): boolean {
  *
  * @throws {ApiError} `validation_error` for what is no name of an end user.
  */
-export function reachOf({ caller: { reach }, headers }: Call, { user }: CommonParameters): CallerReach {
+export function reachOf(
+  { caller: { reach }, headers }: Call,
+  { user }: Pick<CommonParameters, "user">,
+): CallerReach {
   if (reach.endUser !== undefined) return reach;
   const field = endUserField(headers);
   const { path, value: endUser } = field ? { path: field.header, value: field.value } : user;

@@ -12,12 +12,15 @@ import { serverError } from "./errors.ts";
 export interface ResponseHead {
   /** The reply's message. */
   readonly messageId: string;
-  readonly conversationId: string;
+  /** Null: it is in none, as it is not stored. */
+  readonly conversationId: string | null;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly model: string;
   /** Whether the request asked for an answer at once. Default false. */
   readonly background?: boolean;
+  /** Whether it is stored. Default true. */
+  readonly store?: boolean;
 }
 
 /** The id of a reply's response. */
@@ -73,7 +76,14 @@ export function outputText(text: string): object {
 }
 
 /** All members that OpenAI's types and Open Responses require, in the state before any output. */
-function members({ messageId, conversationId, createdAt, model, background = false }: ResponseHead) {
+function members({
+  messageId,
+  conversationId,
+  createdAt,
+  model,
+  background = false,
+  store = true,
+}: ResponseHead) {
   return {
     id: responseId(messageId),
     object: "response",
@@ -82,7 +92,7 @@ function members({ messageId, conversationId, createdAt, model, background = fal
     access_programs: null,
     background,
     completed_at: null as number | null,
-    conversation: { id: conversationId },
+    conversation: conversationId === null ? null : { id: conversationId },
     error: null,
     frequency_penalty: 0,
     incomplete_details: null,
@@ -99,7 +109,7 @@ function members({ messageId, conversationId, createdAt, model, background = fal
     reasoning: null,
     safety_identifier: null,
     service_tier: "default",
-    store: true,
+    store,
     temperature: 1,
     text: { format: { type: "text" } },
     tool_choice: "none",

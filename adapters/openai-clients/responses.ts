@@ -1,10 +1,10 @@
 /**
- * `/v1/responses`: replies that are always stored, and can be followed from any event.
+ * `/v1/responses`: replies that are stored, unless the client wants otherwise, and can be followed from any event.
  *
  * @module
  */
 
-import { createConversation, hold, requireTwin } from "../../core/api/lookup.ts";
+import { createConversation, hold, requireConversation, requireTwin } from "../../core/api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import {
   type Call,
@@ -14,10 +14,16 @@ import {
   type Route,
   route,
 } from "../../core/http/route.ts";
-import { type MessageRecord, mostCharactersAsked, mostCharactersRead } from "../../core/store/records.ts";
+import {
+  type MessageRecord,
+  mostCharactersAsked,
+  mostCharactersRead,
+  windowOf,
+} from "../../core/store/records.ts";
 import type { HistoryMessage } from "../../core/twins/engine.ts";
+import type { Twin } from "../../core/twins/twins.ts";
 import { messageNotFound } from "../../core/wire/errors.ts";
-import { type FromSchema, responseQuerySchema } from "../../core/wire/schemas.ts";
+import { type FromSchema, itemsQuerySchema, responseQuerySchema } from "../../core/wire/schemas.ts";
 import {
   readInput,
   refuseReference,
@@ -28,6 +34,7 @@ import {
 import { findResponse, type Place, placeAfter, placeIn } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 import { clientHeaders } from "./header-names.ts";
+import { listOf } from "./items.ts";
 import {
   type CommonParameters,
   isId,
@@ -39,11 +46,13 @@ import {
 } from "./parameters.ts";
 import { headNumber, ResponseEvents, tailLength } from "./response-events.ts";
 import { messageIdOf, type ResponseHead, responseInProgress, responseObject } from "./response-object.ts";
-import { type AskingSetting, completedReply, sendFields, sendOnce } from "./sending.ts";
+import { type AskingSetting, completedReply, type SentOnce, sendFields, sendOnce } from "./sending.ts";
+import { saidBefore } from "./stored-history.ts";
 
 /** A request for a response. */
 interface ResponseRequest extends CommonParameters, SpokenInput {
   readonly background: boolean;
+  readonly store: boolean;
   readonly conversationId: string | undefined;
   readonly previousId: string | undefined;
 }
@@ -55,7 +64,7 @@ export function responseRoutes(setting: AskingSetting): Route[] {
       operationId: "createResponse",
       method: "POST",
       path: "/v1/responses",
-      summary: "Ask a twin; the reply is stored",
+      summary: "Ask a twin; the reply is stored, unless store is false",
       credential: "api_key",
       scope: "full_access",
       readBody: readResponseRequest,
@@ -83,6 +92,29 @@ export function responseRoutes(setting: AskingSetting): Route[] {
     }),
 
     route({
+      operationId: "deleteResponse",
+      method: "DELETE",
+      path: "/v1/responses/{id}",
+      summary: "Delete a response with its conversation, where that has nothing else",
+      credential: "api_key",
+      scope: "full_access",
+      success: { status: 200, description: "What was deleted." },
+      handle: deleteResponse,
+    }),
+
+    route({
+      operationId: "listInputItems",
+      method: "GET",
+      path: "/v1/responses/{id}/input_items",
+      summary: "List what a response was asked",
+      credential: "api_key",
+      scope: "read_only",
+      query: itemsQuerySchema,
+      success: { status: 200, description: "The question." },
+      handle: listInput,
+    }),
+
+    route({
       operationId: "cancelResponse",
       method: "POST",
       path: "/v1/responses/{id}/cancel",
@@ -103,7 +135,8 @@ function readResponseRequest(value: unknown): ResponseRequest {
   const body = requireBody(value);
   const common = readCommonParameters(body);
   const background = readBoolean(body.background, "background");
-  if (body.store === false) refuseParam("store", "must be true; every reply is stored");
+  const store = body.store !== false;
+  if (background && !store) refuseParam("background", "must be false where store is false");
   const conversationId = readConversationId(body);
   const previousId = readPreviousId(body);
   if (conversationId !== undefined && previousId !== undefined) {
@@ -112,7 +145,7 @@ function readResponseRequest(value: unknown): ResponseRequest {
   const spoken: SpokenInput = isString(body.input)
     ? { question: requireQuestion(body.input, "input"), history: [] }
     : readInput(body.input, "input");
-  return { background, conversationId, previousId, ...common, ...spoken };
+  return { background, store, conversationId, previousId, ...common, ...spoken };
 }
 
 function readConversationId({ conversation }: JsonObject): string | undefined {
@@ -131,11 +164,13 @@ async function respond(
   context: HandlerContext,
   { maxMessageCharacters, broken }: AskingSetting,
 ): Promise<Result> {
-  const { body, requestId } = call;
+  const { body } = call;
   const { model, question: content, history, conversationId, previousId } = body;
   requireShortQuestion(content, "input", maxMessageCharacters);
   const reach = reachOf(call, body);
   const twin = await requireTwin(context.twins, call.caller.reach, model);
+  if (!body.store)
+    return answer(await ask(twin, reach, call, context), conversationId ?? null, call, context);
   const sent = await sendOnce(call, context, {
     reach,
     path: "/v1/responses",
@@ -155,10 +190,20 @@ async function respond(
       return context.replies.send(message);
     },
   });
+  return answer(sent, sent.feed.conversationId, call, context);
+}
+
+async function answer(
+  sent: SentOnce,
+  conversationId: string | null,
+  call: Call<undefined, ResponseRequest>,
+  context: HandlerContext,
+): Promise<Result> {
+  const { body, requestId } = call;
   const { feed, headers, left } = sent;
   const { id: messageId, createdAt } = feed;
-  const { background } = body;
-  const head = { messageId, conversationId: feed.conversationId, createdAt, model, background };
+  const { model, background, store } = body;
+  const head = { messageId, conversationId, createdAt, model, background, store };
   if (body.stream) {
     const events = new ResponseEvents(head, -1);
     return {
@@ -169,6 +214,22 @@ async function respond(
   if (background) return { document: JSON.stringify(responseInProgress(head)), headers };
   const reply = await completedReply(sent, call, context);
   return { document: JSON.stringify(responseObject(head, reply)), headers };
+}
+
+/** Asks a twin without storing anything. What is stored of a conversation, or up to a response, was said before. */
+async function ask(
+  twin: Twin,
+  reach: CallerReach,
+  call: Call<undefined, ResponseRequest>,
+  context: HandlerContext,
+): Promise<SentOnce> {
+  const { question: content, history, conversationId, previousId } = call.body;
+  const said =
+    conversationId !== undefined || previousId !== undefined
+      ? await saidBefore({ conversationId, previousId }, twin, reach, call, context)
+      : windowOf(await recall(history, reach, call, context));
+  const feed = await context.replies.ask({ twin, history: said, content, ...reach, ...sendFields(call) });
+  return { feed, headers: {} };
 }
 
 /** What was said before, with the messages that are named by their ids, each read once. */
@@ -211,6 +272,34 @@ async function requireResponse(
   const { reply, twinId: model } = found ?? messageNotFound();
   const { conversationId, createdAt } = reply;
   return { reply, head: { messageId, conversationId, createdAt, model } };
+}
+
+/** A log has no holes: a response is deleted with its conversation, and only where that has nothing else. */
+async function deleteResponse({ caller: { reach }, params }: Call, context: HandlerContext): Promise<Result> {
+  const { store, clock, replies } = context;
+  const messageId = messageIdOf(params.id) ?? messageNotFound();
+  const { reply } = (await findResponse(messageId, reach, context, 0)) ?? messageNotFound();
+  const { id, logLength } = await requireConversation(store, reach, reply.conversationId);
+  if (logLength > (reply.alone ? 1 : 2)) {
+    refuseParam("response_id", `is one of several in the conversation ${id}; delete that with all it has`);
+  }
+  replies.drop((await store.deleteConversation(reach, id, clock.now())) ?? messageNotFound());
+  return { document: JSON.stringify({ id: params.id, object: "response", deleted: true }) };
+}
+
+/** What a response was asked: its question. What else the client sent with it is not stored. */
+async function listInput(
+  { caller: { reach }, params, query, memory }: Call<FromSchema<typeof itemsQuerySchema>>,
+  context: HandlerContext,
+): Promise<Result> {
+  const messageId = messageIdOf(params.id) ?? messageNotFound();
+  const { reply } = (await findResponse(messageId, reach, context, 0)) ?? messageNotFound();
+  const options = { conversationId: reply.conversationId, characters: mostCharactersRead };
+  const isAsked = !reply.alone && reply.after !== null;
+  const question = isAsked ? await context.store.getMessage(reach, reply.after, options) : undefined;
+  if (query.after !== undefined && query.after !== question?.id) messageNotFound();
+  hold(memory, [question?.content.length ?? 0]);
+  return { document: JSON.stringify(listOf(question && query.after === undefined ? [question] : [], false)) };
 }
 
 /** Follows a response from the event after the one that the client has. */

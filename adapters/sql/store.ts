@@ -159,7 +159,12 @@ function conversationMethods(
   driver: SqlDriver,
 ): Pick<
   Store,
-  "createConversation" | "getConversation" | "listConversations" | "updateConversation" | "deleteConversation"
+  | "createConversation"
+  | "getConversation"
+  | "listConversations"
+  | "updateConversation"
+  | "chooseTwin"
+  | "deleteConversation"
 > {
   return {
     getConversation: (reach, which) => getConversation(driver, reach, which),
@@ -174,6 +179,17 @@ function conversationMethods(
     },
 
     updateConversation: (reach, id, change, at) => updateConversation(driver, reach, id, change, at),
+
+    async chooseTwin(reach, id, twinId) {
+      const { owner, endUser = null } = reach;
+      const sql = `UPDATE conversations SET twin_id = $4 WHERE ${isFound} AND twin_id = '' RETURNING twin_id`;
+      const result = await driver.batch([
+        { sql, params: [owner, id, endUser, twinId], expect: 1 },
+        addToTotal(owner, listName(twinId)),
+        takeFromTotal(owner, listName("")),
+      ]);
+      return result.committed ? twinId : (await getConversation(driver, reach, id))?.twinId;
+    },
 
     deleteConversation: (reach, id, at) => deleteConversation(driver, reach, id, at),
   };
@@ -287,8 +303,8 @@ async function deleteConversation(
   at: number,
 ): Promise<ConversationRecord | undefined> {
   const { owner, endUser = null } = reach;
-  // As it was found, so that the tokens of a reply in progress are settled; else it is looked for again.
-  const sql = `DELETE FROM conversations WHERE ${isFound} AND COALESCE(reply_id, '') = $4
+  // As it was found, so that the tokens of a reply in progress are settled, and the right total is less: else it is looked for again.
+  const sql = `DELETE FROM conversations WHERE ${isFound} AND COALESCE(reply_id, '') = $4 AND twin_id = $5
     RETURNING ${conversationColumns}`;
   for (;;) {
     const found = await getConversation(driver, reach, id);
@@ -298,7 +314,7 @@ async function deleteConversation(
     const isLong = found.logLength > messagesInAPortion;
     const result = await driver.batch([
       dropClaimsOn(found),
-      { sql, params: [owner, id, endUser, replyId ?? ""], expect: 1 },
+      { sql, params: [owner, id, endUser, replyId ?? "", found.twinId], expect: 1 },
       addRunning(found, at), // after the conversation is locked: none of its replies ends meanwhile
       ...(replyId === null ? [] : settleTokens(replyId, { tokens: undefined })),
       deleteMessages(owner, id, isLong ? found.logLength - 2 : 0, Number.MAX_SAFE_INTEGER),

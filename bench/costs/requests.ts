@@ -63,6 +63,16 @@ const gets: readonly (readonly [who: string, what: string, path: string, mayTake
     "/v1/responses/resp_conv_book_{p}_1?stream=true",
     inParts,
   ],
+  ["trf", "a conversation, as OpenAI has it", "/v1/conversations/conv_long_{p}"],
+  ["trf", "items of 131,072 characters", "/v1/conversations/conv_long_{p}/items?limit=100", inParts],
+  ["rf", "the first items of 50,000", "/v1/conversations/conv_deep_0/items?limit=100&order=asc"],
+  [
+    "trf",
+    "the longest reply, as an item",
+    "/v1/conversations/conv_book_{p}/items/msg_conv_book_{p}_1",
+    inParts,
+  ],
+  ["trf", "what a response was asked", "/v1/responses/resp_conv_long_{p}_1/input_items"],
   ["trf", "the limit", "/usage"],
   ["rf", "use by day, 400 days", `/usage/history?groupBy=day&${period}`],
   ["rf", "use by twin, 300,000 sums", `/usage/history?groupBy=twin&${period}`],
@@ -92,6 +102,9 @@ const gets: readonly (readonly [who: string, what: string, path: string, mayTake
   ["j", "the owner's keys", "/auth/api-keys?limit=100"],
 ];
 
+const pairs = Object.fromEntries(
+  Array.from({ length: 16 }, (_, n) => [`${n}`.padStart(64, costly), costly.repeat(512)]),
+);
 const fifty = Array.from({ length: 50 }, (_, n) => `twin-${n}`);
 const writes: readonly (readonly [who: string, method: string, what: string, path: string, body?: object])[] =
   [
@@ -127,6 +140,11 @@ const writes: readonly (readonly [who: string, method: string, what: string, pat
     ["tf", "DELETE", "a rating that is taken back", `${long}/msg_conv_long_{p}_1/feedback`],
     ["tf", "POST", "an ended reply, cancelled", `${book}/msg_conv_book_{p}_1/cancel`],
     ["tf", "POST", "an ended response, cancelled", "/v1/responses/resp_conv_book_{p}_1/cancel"],
+    ["tf", "DELETE", "a response among others, refused", "/v1/responses/resp_conv_long_{p}_1"],
+    ["tf", "DELETE", "an item, refused", "/v1/conversations/conv_long_{p}/items/msg_conv_long_{p}_1"],
+    ["tf", "POST", "a conversation with 16 pairs", "/v1/conversations", { metadata: pairs }],
+    ["tf", "POST", "16 other pairs", "/v1/conversations/conv_long_{p}", { metadata: pairs }],
+    ["tf", "DELETE", "a conversation, as OpenAI has it", "/v1/conversations/{id}"],
     ["f", "GET", "a memory", "/end-users/ann_{p}/memory/echo"],
     ["f", "DELETE", "a memory, deleted", "/end-users/ann_{p}/memory/echo"],
     ["f", "DELETE", "the client tokens of a person, deleted", "/client-tokens?endUser=dora"],
@@ -231,6 +249,16 @@ export const lines: readonly Line[] = [
       body: { model: "echo", input: messages, stream },
     }),
   ]),
+  lineOf(
+    {
+      who: "f",
+      what: "20 items of 131,072 characters",
+      method: "POST",
+      path: "/v1/conversations/{id}/items",
+      body: { items: Array.from({ length: 20 }, () => ({ role: "user", content: costly.repeat(65_000) })) },
+    },
+    inParts,
+  ),
   lineOf(
     { who: "f", what: "deleting 50,000 messages", method: "DELETE", path: "/conversations/conv_deep_{n}" },
     inParts,

@@ -75,7 +75,7 @@ export const conversationRoutes = [
     async handle({ caller: { reach }, query }, { store }) {
       const { owner } = reach;
       const { twinId, endUser = reach.endUser, answeredBy, waiting, metadata } = query;
-      const twinIds = twinId === undefined ? reach.twinIds : [twinId];
+      const twinIds = twinId === undefined ? reach.twinIds && [...reach.twinIds, ""] : [twinId];
       const isOutOfReach =
         (reach.endUser !== undefined && endUser !== reach.endUser) ||
         (reach.twinIds && twinId !== undefined && !reach.twinIds.includes(twinId));

@@ -70,10 +70,10 @@ export async function findConversation(
   id: string,
 ): Promise<KnownConversation | undefined> {
   const found = await replies.findConversation(reach, id);
-  return found && (!reach.twinIds || reach.twinIds.includes(found.twinId)) ? found : undefined;
+  return found && isTwinInReach(reach, found) ? found : undefined;
 }
 
-/** A new conversation's id; or, if the claim was made or the name was taken meanwhile, that of the conversation. */
+/** A new conversation's id, whose twin is chosen later if its id is empty; or, if the claim was made or the name was taken meanwhile, that of the conversation. */
 export async function createConversation(
   { store, clock, newId }: HandlerContext,
   { owner, endUser, clientToken }: Reach,
@@ -81,9 +81,14 @@ export async function createConversation(
   {
     claim,
     name = null,
-  }: { readonly claim?: IdempotencyClaim | undefined; readonly name?: string | null } = {},
+    metadata = {},
+  }: {
+    readonly claim?: IdempotencyClaim | undefined;
+    readonly name?: string | null;
+    readonly metadata?: ConversationRecord["metadata"] | undefined;
+  } = {},
 ): Promise<string> {
-  const named = { id: newId("conv"), owner, twinId, endUser: endUser ?? null, title: null, name };
+  const named = { id: newId("conv"), owner, twinId, endUser: endUser ?? null, title: null, name, metadata };
   const made = await store.createConversation(newConversation(named, clock.now()), claim, clientToken);
   if (made === "token_ended") throw invalidApiKey({ reason: "revoked" });
   return made?.resourceId ?? named.id;
@@ -91,10 +96,14 @@ export async function createConversation(
 
 /** A conversation with a twin that the caller may not use does not exist for it. */
 export function requireTwinInReach(
-  { twinIds }: CallerReach,
-  { twinId }: Pick<ConversationRecord, "twinId">,
+  reach: CallerReach,
+  conversation: Pick<ConversationRecord, "twinId">,
 ): void {
-  if (twinIds && !twinIds.includes(twinId)) conversationNotFound();
+  if (!isTwinInReach(reach, conversation)) conversationNotFound();
+}
+
+function isTwinInReach({ twinIds }: CallerReach, { twinId }: Pick<ConversationRecord, "twinId">): boolean {
+  return !twinIds || twinId === "" || twinIds.includes(twinId);
 }
 
 /** A message with so many characters of its text. */

@@ -52,7 +52,8 @@ export async function readInput(
   { clock, received }: Pick<BodyOptions, "clock"> & { readonly received: Held },
 ): Promise<Input> {
   const most = route.maxBodyBytes ?? maxBodyBytes;
-  if (takesBody(route)) requireJsonBody(fields, most);
+  const isBodyOptional = route.isBodyOptional && fields.contentType === null;
+  if (takesBody(route) && !isBodyOptional) requireJsonBody(fields, most);
   if (route.idempotency) requireIdempotencyKey(route.idempotency, fields.idempotencyKey);
   if (route.params) requireValid(route.params, params);
   const query = route.query && readQuery(route.query, search, fields, route.queryHeaders);
@@ -60,7 +61,9 @@ export async function readInput(
   const reserve = (bytes: number) => {
     if (!received.reserve(bytes)) throw tooMuchAtOnce();
   };
-  const text = decodeUtf8(await readBytes(request, fields, { clock, most, reserve }));
+  const sent = decodeUtf8(await readBytes(request, fields, { clock, most, reserve }));
+  if (isBodyOptional && sent !== "") requireJsonBody(fields, most);
+  const text = isBodyOptional ? "{}" : sent;
   const values = countValues(text);
   const value = parseJson(text);
   const body = route.readBody

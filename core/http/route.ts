@@ -232,6 +232,8 @@ export interface Route {
   readonly knownMembersOnly?: true;
   /** Reads a body that is more than a schema of plain values. Throws a `validation_error`. */
   readonly readBody?: (value: unknown) => unknown;
+  /** Whether a request may have no body, which is then an empty object. */
+  readonly isBodyOptional?: true;
   /** The longest body, in bytes. Default: {@link maxBodyBytes}. */
   readonly maxBodyBytes?: number;
   /** Further header fields that the handler reads: each one's name there, and its name on the wire. */

@@ -54,7 +54,7 @@ export class ConversationCache {
     const { owner, endUser, twinId, logLength, lastMessageId } = conversation;
     const history = logLength === 0 ? [] : undefined;
     const entry = { id: conversation.id, owner, endUser, twinId, logLength, lastMessageId, history };
-    this.#entries.set(entry.id, entry);
+    if (twinId !== "") this.#entries.set(entry.id, entry); // it is chosen by another request, on any process
     return entry;
   }
 

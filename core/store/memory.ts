@@ -123,7 +123,12 @@ function conversationMethods(
   records: MemoryRecords,
 ): Pick<
   Store,
-  "createConversation" | "getConversation" | "listConversations" | "updateConversation" | "deleteConversation"
+  | "createConversation"
+  | "getConversation"
+  | "listConversations"
+  | "updateConversation"
+  | "chooseTwin"
+  | "deleteConversation"
 > {
   return {
     async createConversation(conversation, claim, clientToken) {
@@ -169,6 +174,16 @@ function conversationMethods(
         updatedAt: at,
       };
       return entry.record;
+    },
+
+    async chooseTwin(reach, id, twinId) {
+      const entry = findConversation(records, reach, id);
+      if (entry?.record.twinId !== "") return entry?.record.twinId;
+      const { conversationsByTwin } = recordsOf(records, reach.owner);
+      removeFromList(conversationsByTwin, "", entry);
+      entry.record = { ...entry.record, twinId };
+      addToList(conversationsByTwin, twinId, entry);
+      return twinId;
     },
 
     async deleteConversation(reach, id, at) {

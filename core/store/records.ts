@@ -83,6 +83,7 @@ export type Answerer = (typeof answerers)[number];
 export interface ConversationRecord {
   readonly id: string;
   readonly owner: string;
+  /** Empty: none yet. It is chosen once, and never changes. */
   readonly twinId: string;
   /** The owner's own name for the person who talks. Null: none was named. Never changes. */
   readonly endUser: string | null;

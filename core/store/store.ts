@@ -158,7 +158,7 @@ export interface AbandonedReply {
 
 /** Which conversations to list. */
 export interface ConversationSlice extends Slice {
-  /** With one of these twins, at most 50. Absent: any. */
+  /** With one of these twins, at most 51; an empty one is none yet. Absent: any. */
   readonly twinIds?: readonly string[] | undefined;
   /** In which this one answers. Absent: any. */
   readonly answeredBy?: Answerer | undefined;
@@ -340,6 +340,11 @@ export interface Store {
     change: ConversationChange,
     at: number,
   ): Promise<ConversationRecord | undefined>;
+  /**
+   * Chooses the twin of a conversation that has none yet, and returns the twin that it has then, or undefined if there is no
+   * such conversation.
+   */
+  chooseTwin(reach: Reach, id: string, twinId: string): Promise<string | undefined>;
   /**
    * Deletes a conversation, its messages and the claims on these, and returns it as it was, or undefined if there was
    * none. A reply in progress is counted as one that ended at `at`. The messages of a long conversation may go in portions,

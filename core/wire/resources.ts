@@ -59,7 +59,7 @@ function twinResource(twin: Twin): TwinResource {
 export function conversationResource(conversation: ConversationRecord): ConversationResource {
   return {
     id: conversation.id,
-    twinId: conversation.twinId,
+    twinId: conversation.twinId === "" ? null : conversation.twinId,
     endUser: conversation.endUser,
     title: conversation.title,
     status: conversation.replyId === null ? "idle" : "busy",

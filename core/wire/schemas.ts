@@ -140,7 +140,10 @@ export const twinSchema = record({
 
 export const conversationSchema = record({
   id,
-  twinId: id,
+  twinId: {
+    ...stringOrNull,
+    description: "Null: it was begun by a client of OpenAI, and its first response chooses one.",
+  },
   endUser: { ...stringOrNull, description: "Your own id of the person who talks, if you gave one." },
   title: stringOrNull,
   status: {
@@ -749,6 +752,15 @@ export const responseQuerySchema = {
   },
 } as const satisfies InputSchema;
 
+export const itemsQuerySchema = {
+  type: "object",
+  properties: {
+    limit: pageQuerySchema.properties.limit,
+    order: { ...messagesQuerySchema.properties.order, default: "desc" },
+    after: messagesQuerySchema.properties.after,
+  },
+} as const satisfies InputSchema;
+
 /**
  * All bodies and queries, by the names of their validators in `validators.ts`. After a change here, that file is made
  * anew with `npm run validators`.
@@ -774,6 +786,7 @@ export const inputSchemas = {
   askTwin: askTwinSchema,
   conversationStreamQuery: conversationStreamQuerySchema,
   responseQuery: responseQuerySchema,
+  itemsQuery: itemsQuerySchema,
 } as const satisfies Readonly<Record<string, InputSchema>>;
 
 /** A twin as clients see it. Times are ISO 8601 in UTC; what is absent is null. */

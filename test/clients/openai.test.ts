@@ -269,6 +269,66 @@ describe("openai", { skip, timeout: 60_000 }, () => {
     await run.aborted;
   });
 
+  test("begins a conversation with items, pages through them, and deletes it", async () => {
+    await using api = await openOpenAI(overSocket);
+    const client = connect(api);
+    assert.deepEqual((await client.conversations.create()).metadata, {});
+    const { id } = await client.conversations.create({
+      items: [
+        { type: "message", role: "user", content: "I am Ada." },
+        { type: "message", role: "assistant", content: "Hello, Ada." },
+      ],
+      metadata: { topic: "boats" },
+    });
+    const list = await client.conversations.items.create(id, {
+      items: [{ type: "message", role: "user", content: [{ type: "input_text", text: "I have a boat." }] }],
+      include: ["file_search_call.results"],
+    });
+    assertHas(list, { data: true, first_id: true, has_more: true, last_id: true, object: true });
+    const response = await client.responses.create({ model: "echo", input: "And you?", conversation: id });
+    const texts = (await allOf(client.conversations.items.list(id, { limit: 2, order: "asc" }))).map(
+      (item) =>
+        item.type === "message" && item.content[0] && "text" in item.content[0]
+          ? item.content[0].text
+          : undefined,
+    );
+    assert.deepEqual(texts, ["I am Ada.", "Hello, Ada.", "I have a boat.", "And you?", "And you?"]);
+    const input = await allOf(client.responses.inputItems.list(response.id));
+    assert.deepEqual(
+      input.map((item) => item.type),
+      ["message"],
+    );
+    const [first] = list.data;
+    const where = { conversation_id: id };
+    assert.deepEqual(await client.conversations.items.retrieve(first?.id ?? "", where), first);
+    await assert.rejects(client.conversations.items.delete(first?.id ?? "", where), {
+      constructor: library.BadRequestError,
+    });
+    const conversation = await client.conversations.update(id, { metadata: { topic: "tents" } });
+    assertHas(conversation, { id: true, created_at: true, metadata: true, object: true });
+    assert.deepEqual(await client.conversations.retrieve(id), conversation);
+    assert.deepEqual(await client.conversations.delete(id), {
+      id,
+      object: "conversation.deleted",
+      deleted: true,
+    });
+    await assert.rejects(client.conversations.retrieve(id), { constructor: library.NotFoundError });
+  });
+
+  test("deletes a response, and asks for one that is not stored", async () => {
+    await using api = await openOpenAI(overSocket);
+    const client = connect(api);
+    const body = { model: "echo", input: "Hello?" } as const;
+    const { id } = await client.responses.create(body);
+    await client.responses.delete(id);
+    await assert.rejects(client.responses.retrieve(id), { constructor: library.NotFoundError });
+    const stream = client.responses.stream({ ...body, store: false });
+    const unstored = await stream.finalResponse();
+    assert.deepEqual([unstored.output_text, unstored.conversation], ["Hello?", null]);
+    await assert.rejects(client.responses.retrieve(unstored.id), { constructor: library.NotFoundError });
+    assert.deepEqual(await api.conversations(), []);
+  });
+
   test("throws the error of each status", async () => {
     await using api = await openOpenAI(overSocket);
     const client = connect(api);

@@ -90,6 +90,46 @@ export function conversationsContract(open: () => Store): void {
       assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 20 })).total, 3);
     });
 
+    test("a conversation's twin is chosen once, and counts from then on", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner, { twinId: "", endUser: "ann" });
+      const list = async (twinId: string) => {
+        const { items, total } = await store.listConversations(
+          { owner },
+          { offset: 0, limit: 9, twinIds: [twinId] },
+        );
+        return [total, items.length];
+      };
+      assert.deepEqual(
+        [await list(""), await list("ada")],
+        [
+          [1, 1],
+          [0, 0],
+        ],
+      );
+      assert.equal(await store.chooseTwin({ owner, endUser: "bob" }, id, "ada"), undefined);
+      assert.equal(await store.chooseTwin({ owner: newOwner() }, id, "ada"), undefined);
+      assert.equal(await store.chooseTwin({ owner }, id, "ada"), "ada");
+      assert.equal(await store.chooseTwin({ owner, endUser: "ann" }, id, "bob"), "ada");
+      assert.deepEqual(
+        [await list(""), await list("ada"), await list("bob")],
+        [
+          [0, 0],
+          [1, 1],
+          [0, 0],
+        ],
+      );
+      await store.deleteConversation({ owner }, id, start);
+      assert.deepEqual(
+        [await list(""), await list("ada")],
+        [
+          [0, 0],
+          [0, 0],
+        ],
+      );
+      assert.equal(await store.chooseTwin({ owner }, id, "ada"), undefined);
+    });
+
     test("conversations are found by all of the pairs that they were given", async () => {
       const owner = newOwner();
       const ann = { endUser: "ann" };

@@ -330,6 +330,50 @@ describe("Home Assistant", { timeout: 60_000 }, () => {
   });
 });
 
+describe("responses that are not stored", { timeout: 60_000 }, () => {
+  /** Home Assistant's own *OpenAI* integration of 2026.8, and LobeChat's providers with the Responses API. */
+  const bodies = {
+    "Home Assistant": {
+      input: [
+        { type: "message", role: "developer", content: "You are a voice assistant." },
+        { type: "message", role: "user", content: "Turn on the light." },
+        { type: "message", role: "assistant", content: "Done." },
+        { type: "message", role: "user", content: "And off again." },
+      ],
+      user: "01JDX9Q3Y4KZ6",
+      max_output_tokens: 3000,
+      top_p: 1,
+      temperature: 1,
+      include: ["reasoning.encrypted_content"],
+    },
+    LobeChat: {
+      input: [
+        { role: "user", content: "Turn on the light." },
+        { role: "assistant", content: "Done." },
+        { role: "user", content: [{ type: "input_text", text: "And off again." }] },
+      ],
+      reasoning: { summary: "auto" },
+      instructions: "You are helpful.",
+      moderation: { model: "omni-moderation-latest" },
+    },
+  };
+  for (const [name, body] of Object.entries(bodies)) {
+    test(`are what ${name} asks for, with all of the chat`, async () => {
+      await using api = await open();
+      const asked = { model: "ada", stream: true, store: false, ...body };
+      const response = await api.send("POST", "/responses", asked);
+      const run = await api.engine.next();
+      run.write("It is off.");
+      run.finish();
+      const last = readData(await response.text()).at(-1) as { type: string };
+      assert.equal(last.type, "response.completed");
+      assert.deepEqual(run.turn.history, alternate(["Turn on the light.", "Done."]));
+      assert.equal(run.turn.content, "And off again.");
+      assert.deepEqual(await stored(api), []);
+    });
+  }
+});
+
 describe("another reply, and an edited question,", { timeout: 60_000 }, () => {
   for (const [name, { headers, chat }] of Object.entries({ openWebUI, libreChat })) {
     test(`are branches, on which no question is doubled (${name})`, async () => {
