@@ -63,6 +63,8 @@ export class TwinChatElement extends Base {
   #name = h("h2", { part: "name" });
   #greeting = h("div", { part: "message reply greeting", role: "article", dir: "auto" });
   #starters = h("div", { part: "starters" });
+  /** Who answers: a button that asks for a person, or that one will. */
+  #person = h("p", { part: "person", role: "status" });
   #status = h("p", { part: "status", role: "status" });
   #input = h("textarea", { part: "input", rows: "1", dir: "auto" });
   #send = h("button", { part: "button send", type: "submit" });
@@ -77,6 +79,7 @@ export class TwinChatElement extends Base {
   /** Where the tab keeps which conversation it has. */
   #place = "";
   #twinName = "";
+  #handsOver = false;
   #isTooLong = false;
 
   connectedCallback(): void {
@@ -131,6 +134,8 @@ export class TwinChatElement extends Base {
 
   #leave(): void {
     this.#thread?.leave();
+    this.#person.replaceChildren();
+    delete this.#person.dataset.shown;
     this.#thread = undefined;
     this.#connected = undefined;
   }
@@ -154,6 +159,7 @@ export class TwinChatElement extends Base {
         button("close", "M6 6l12 12M18 6L6 18", () => this.#close()),
       ),
       this.#list,
+      this.#person,
       this.#status,
       form,
       h("slot", { name: "footer" }),
@@ -269,8 +275,9 @@ export class TwinChatElement extends Base {
     });
     this.#thread?.leave();
     this.#thread = thread;
-    const { name, avatarUrl, greeting } = await client.twins.get(twinId);
+    const { name, avatarUrl, greeting, handover } = await client.twins.get(twinId);
     if (this.#thread !== thread) return thread; // it has left this place in the page meanwhile
+    this.#handsOver = handover;
     this.#twinName = name;
     this.#arrange();
     this.#face.textContent = [...name][0] ?? "";
@@ -309,7 +316,7 @@ export class TwinChatElement extends Base {
 
   #startAnew(): void {
     this.#thread?.forget();
-    this.#connected = undefined;
+    this.#leave();
     this.#say("");
     this.#begin();
     this.#input.focus();
@@ -340,11 +347,27 @@ export class TwinChatElement extends Base {
     this.#stop.hidden = !thread.isReplying;
     this.#send.hidden = thread.isReplying;
     this.#allow();
+    this.#showPerson(thread);
     const focused = this.shadowRoot?.activeElement;
     for (const tool of this.#list.querySelectorAll<HTMLButtonElement>("[part=tool]")) {
       tool.disabled = thread.isBusy || thread.isReplying;
       if (tool.disabled && tool === focused) this.#list.focus();
     }
+  }
+
+  /** Says that a person answers, or offers to ask for one, where the twin hands over. */
+  #showPerson(thread: Thread): void {
+    const shown = thread.isWithPerson ? "waiting" : this.#handsOver ? "person" : "";
+    if (this.#person.dataset.shown === shown) return;
+    this.#person.dataset.shown = shown;
+    const ask = () => {
+      this.#input.focus();
+      void thread.askForPerson();
+    };
+    const button = () => h("button", { part: "ask", type: "button", onclick: ask }, this.text("person"));
+    this.#person.replaceChildren(
+      ...(shown === "" ? [] : [shown === "person" ? button() : this.text("waiting")]),
+    );
   }
 
   /** Has the button for sending be as what can be sent. */

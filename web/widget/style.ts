@@ -82,7 +82,7 @@ slot[name="header"] { display: flex; flex: 1; align-items: center; gap: 10px; mi
   background: var(--accent);
   font-weight: 650;
 }
-[part="avatar"]:empty, [part="state"]:empty, [part="starters"]:empty,
+[part="avatar"]:empty, [part="state"]:empty, [part="person"]:empty, [part="starters"]:empty,
 :host([expanded]) [part="launcher"], :host(:not([launcher])) [part~="close"] { display: none; }
 [part="avatar"] img { width: 100%; height: 100%; object-fit: cover; }
 [part="messages"] {
@@ -94,7 +94,7 @@ slot[name="header"] { display: flex; flex: 1; align-items: center; gap: 10px; mi
   overflow: auto;
   overscroll-behavior: contain;
 }
-[part="messages"], [part="status"], [part="composer"] { padding-inline: max(16px, 50% - 368px); }
+[part="messages"], [part="status"], [part="person"], [part="composer"] { padding-inline: max(16px, 50% - 368px); }
 [part~="message"] { max-width: 704px; overflow-wrap: anywhere; }
 [part~="user"], [part~="greeting"] { white-space: pre-wrap; }
 [part~="user"] {
@@ -107,7 +107,10 @@ slot[name="header"] { display: flex; flex: 1; align-items: center; gap: 10px; mi
   background: var(--accent);
 }
 [part~="user"][aria-busy] { color: var(--ink); background: var(--sunken); }
-[part="state"], [part~="tools"], [part="status"] { color: var(--soft); font-size: 13px; }
+[part="state"], [part~="tools"], [part="status"], [part="person"], [part="author"] { color: var(--soft); font-size: 13px; }
+[part="person"], [part="author"] { margin: 0; }
+[part="person"] { padding-block: 4px 0; }
+[part="author"] { margin-block-end: 2px; font-weight: 600; }
 [part="state"] { display: flex; flex-wrap: wrap; gap: 4px 6px; margin: 6px 0 0; }
 [part~="tools"] { display: flex; align-items: center; gap: 2px; margin: -10px 0 0; }
 [part~="tools"] button { min-width: 28px; padding: 5px; }
@@ -164,16 +167,16 @@ button {
 button:disabled { opacity: 0.5; cursor: default; }
 [part~="tool"] { padding: 6px; color: var(--soft); background: none; border-radius: 8px; }
 [part~="tool"]:hover { color: var(--ink); background: var(--sunken); }
-[part="starter"], [part="again"], [part~="stop"] { color: var(--accent); background: none; border-color: currentColor; font-weight: 500; text-align: start; }
+[part="starter"], [part="again"], [part="ask"], [part~="stop"] { color: var(--accent); background: none; border-color: currentColor; font-weight: 500; text-align: start; }
 [part="starter"] { padding: 5px 13px; }
-[part="again"] { padding: 0 8px; font-size: inherit; }
+[part="again"], [part="ask"] { padding: 2px 10px; font-size: inherit; }
 @media (max-width: 480px) {
   :host([launcher][open]) { inset: 0; }
   :host([launcher][open]) [part="panel"] { width: 100vw; height: 100dvh; border: 0; border-radius: 0; }
   :host([launcher][open]) [part="launcher"] { display: none; }
 }
 @media print {
-  :host([launcher]), [part="composer"], [part="header"] button, [part~="tools"], [part="starters"] { display: none !important; }
+  :host([launcher]), [part="composer"], [part="person"], [part="header"] button, [part~="tools"], [part="starters"] { display: none !important; }
   :host, :host([expanded]) { position: static; height: auto; color-scheme: light; }
   [part~="user"] { color: inherit; border: 1px solid; }
   :host([expanded]) [part="panel"], [part="messages"] { display: block; height: auto; overflow: visible; }

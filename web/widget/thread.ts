@@ -56,6 +56,9 @@ export class Thread {
     message.role === "user" ? this.#newQuestion(message) : this.#newReply(message),
   );
   readonly #state = h("p", { part: "state" });
+  /** What was written while another message was on its way to a person. It is sent in its turn. */
+  readonly #queue: { readonly content: string; readonly element: HTMLElement }[] = [];
+  #lastSent: Promise<void> = Promise.resolve();
   #unsent: HTMLElement | undefined;
   /** Called once what is unsent is to be sent again. */
   #again: (() => void) | undefined;
@@ -70,9 +73,14 @@ export class Thread {
     loadAtTop(frame.list, () => this.#try(async () => this.#conversation?.earlier()), this.#left.signal);
   }
 
-  /** Whether a message of this page is sent, or its reply written. */
+  /** Whether a message of this page is sent, or its reply written. To a person, one may be sent after the other. */
   get isBusy(): boolean {
-    return this.#isBusy;
+    return this.#isBusy && !this.isWithPerson;
+  }
+
+  /** Whether a person answers. */
+  get isWithPerson(): boolean {
+    return this.#conversation?.answeredBy === "person";
   }
 
   /** Whether there is a reply that can be stopped. */
@@ -112,9 +120,31 @@ export class Thread {
   send(content: string): Promise<void> {
     const edited = this.#edited;
     this.stopEditing();
-    return this.#ask(content, (conversation) =>
-      edited ? conversation.edit(edited, content) : conversation.send(content),
-    );
+    const act = (conversation: OpenConversation) =>
+      edited ? conversation.edit(edited, content) : conversation.send(content);
+    if (!this.#isBusy) {
+      this.#lastSent = this.#ask(content, act);
+      return this.#lastSent;
+    }
+    const element = this.#words({ "aria-busy": "true" }, content);
+    this.#queue.push({ content, element });
+    this.#keepUnsent();
+    this.#draw();
+    this.#frame.showEnd();
+    this.#lastSent = this.#lastSent.then(() => {
+      this.#queue.shift();
+      element.remove();
+      if (!this.#left.signal.aborted) return this.#ask(content, act);
+    });
+    return this.#lastSent;
+  }
+
+  /** Asks for a person, in a conversation that may begin with that. */
+  async askForPerson(): Promise<void> {
+    await this.#try(async () => {
+      if (!this.#conversation) await this.#create(newKey());
+      await this.#conversation?.handTo("person");
+    });
   }
 
   /** Stops the reply, which keeps its text so far. */
@@ -133,10 +163,10 @@ export class Thread {
   /** Has something asked, as often as it takes. `ask` resolves once the reply has ended. */
   async #ask(content: string, ask: (conversation: OpenConversation) => Promise<unknown>): Promise<void> {
     const { giveBack, say, showEnd, changed } = this.#frame;
-    const idempotencyKey = crypto.getRandomValues(new Uint32Array(4)).join("-");
+    const idempotencyKey = newKey();
     let act = ask;
     this.#isBusy = true;
-    keep(this.#unsentKey, content);
+    this.#keepUnsent(content);
     const network = () => this.#draw();
     addEventListener("offline", network);
     try {
@@ -168,7 +198,7 @@ export class Thread {
       removeEventListener("offline", network);
       this.#beginning = undefined;
       this.#isBusy = false;
-      keep(this.#unsentKey, null);
+      this.#keepUnsent();
       this.#draw();
       changed();
     }
@@ -218,6 +248,7 @@ export class Thread {
     this.#isReplaced = false;
     if (starters) this.#seen.show(conversation?.path ?? [], starters);
     this.#drawUnsent(conversation?.unsent?.content ?? this.#beginning);
+    list.append(...this.#queue.map(({ element }) => element));
     if (conversation && conversation.problem !== this.#problem) {
       this.#problem = conversation.problem;
       if (this.#problem !== undefined) say(reasonOf(this.#problem, this.#frame));
@@ -231,7 +262,7 @@ export class Thread {
   #drawUnsent(content: string | undefined): void {
     const { list, text } = this.#frame;
     if (content === undefined) {
-      if (this.#unsent) keep(this.#unsentKey, null);
+      if (this.#unsent) this.#keepUnsent();
       this.#unsent?.remove();
       this.#unsent = undefined;
       this.#again?.();
@@ -276,6 +307,7 @@ export class Thread {
       const versions = this.#conversation?.branchesOf(question) ?? [];
       const at = versions.findIndex(({ id }) => id === question.id);
       const place = `${at + 1} / ${versions.length}`;
+      pencil.hidden = this.isWithPerson; // who has read it
       const turn = (mark: string, to: number) => {
         const version = versions[to];
         const choose = async () => version && this.#conversation?.choose(version);
@@ -289,10 +321,19 @@ export class Thread {
     return { elements, update };
   }
 
-  /** A reply. Below it, once it has ended: asking for another one, and saying what one thinks of it. */
+  /** A reply. Below it, once it has ended: asking for another one, and saying what one thinks of it. Of a person, its words alone. */
   #newReply(first: Message): SeenMessage {
     const { text, images, name } = this.#frame;
-    const reply = new Reply({ images, name: name(), failed: text("failed") });
+    const reply = new Reply({ images, name: first.author ?? name(), failed: text("failed") });
+    if (first.author !== null) reply.element.prepend(h("p", { part: "author" }, first.author));
+    if (first.status !== "in_progress" && first.inReplyTo === null) {
+      const elements = [reply.element];
+      const update = (message: Message) => {
+        reply.show(message);
+        this.#settle(message, elements);
+      };
+      return { elements, update };
+    }
     let now = first;
     const again = () => {
       const question = this.#conversation?.path.find(({ id }) => id === now.after);
@@ -312,6 +353,7 @@ export class Thread {
       reply.show(message);
       now = message;
       tools.hidden = message.status === "in_progress";
+      another.hidden = this.isWithPerson;
       up.ariaPressed = String(message.feedback?.rating === "up");
       down.ariaPressed = String(message.feedback?.rating === "down");
       this.#settle(message, elements);
@@ -340,9 +382,19 @@ export class Thread {
     }
   }
 
+  /** Has the tab keep what a reload would lose. */
+  #keepUnsent(...sending: string[]): void {
+    const words = [...sending, ...this.#queue.map(({ content }) => content)].join("\n");
+    keep(this.#unsentKey, words === "" ? null : words);
+  }
+
   get #unsentKey(): string {
     return `${this.#frame.storageKey} unsent`;
   }
+}
+
+function newKey(): string {
+  return crypto.getRandomValues(new Uint32Array(4)).join("-");
 }
 
 function isGone(error: unknown): boolean {
