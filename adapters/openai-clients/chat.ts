@@ -23,6 +23,7 @@ import {
   readBoolean,
   readCommonParameters,
   requireBody,
+  requireForm,
 } from "./parameters.ts";
 import { type AskingSetting, completedReply, type SentOnce, sendFields, sendOnce } from "./sending.ts";
 
@@ -78,21 +79,22 @@ async function complete(
   const name = readConversationName(conversationField(call.headers));
   const reach = reachOf(call, call.body);
   const twin = await requireTwin(context.twins, call.caller.reach, model);
+  const format = await requireForm(call.body, twin, context);
   if (name === null || name.startsWith("local:") || (await isTask(call, context, { reach, twin, name }))) {
-    const turn = { twin, history: windowOf(history), content, ...reach, ...sendFields(call) };
+    const turn = { twin, history: windowOf(history), content, format, ...reach, ...sendFields(call) };
     return answer({ feed: await context.replies.ask(turn), headers: {} }, call, context);
   }
   const path = "/v1/chat/completions";
   const sent = await sendOnce(call, context, {
     reach,
     path,
-    fields: { model, conversation: name, content },
+    fields: { model, conversation: name, content, format },
     broken,
     async send(claim) {
       const named = await findNamed(context, reach, twin, name);
       const said = { ...call.body, isWhole: tellsAll(call.headers) };
       const place = await placeBehind(named, said, context, reach);
-      return context.replies.send({ twin, content, claim, ...reach, ...place, ...sendFields(call) });
+      return context.replies.send({ twin, content, format, claim, ...reach, ...place, ...sendFields(call) });
     },
   });
   return answer(sent, call, context);

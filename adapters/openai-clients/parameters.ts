@@ -5,7 +5,9 @@
  */
 
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
-import type { Call, CallerReach } from "../../core/http/route.ts";
+import type { Call, CallerReach, HandlerContext } from "../../core/http/route.ts";
+import type { ReplyFormat } from "../../core/twins/engine.ts";
+import type { Twin } from "../../core/twins/twins.ts";
 import { endUserRule } from "../../core/wire/schemas.ts";
 import { refuseParam } from "./errors.ts";
 import { endUserField } from "./header-names.ts";
@@ -20,12 +22,20 @@ interface NamedUser {
   readonly value: unknown;
 }
 
+/** A form of a reply, and the parameter that it is in. */
+interface NamedForm {
+  readonly path: string;
+  readonly format: ReplyFormat;
+}
+
 /** A twin, whether the reply is streamed, and the person who talks, if the client says so. */
 export interface CommonParameters {
   readonly model: string;
   readonly stream: boolean;
   /** Unchecked, as a client token's or a header's wins. */
   readonly user: NamedUser;
+  /** The form that the reply is to have. Undefined: text. */
+  readonly form: NamedForm | undefined;
   /** All of the body. */
   readonly whole: JsonObject;
 }
@@ -49,18 +59,59 @@ export function readCommonParameters(body: JsonObject): CommonParameters {
   }
   const { response_format: responseFormat, text, safety_identifier: safetyIdentifier } = body;
   const isSafe = safetyIdentifier !== undefined && safetyIdentifier !== null;
-  requireTextFormat(responseFormat, "response_format");
-  if (isJsonObject(text)) requireTextFormat(text.format, "text.format");
+  const form =
+    readForm(responseFormat, "response_format") ??
+    (isJsonObject(text) ? readForm(text.format, "text.format") : undefined);
   const isStreamed = readBoolean(stream, "stream");
   const user = isSafe
     ? { path: "safety_identifier", value: safetyIdentifier }
     : { path: "user", value: body.user ?? undefined };
-  return { model, stream: isStreamed, user, whole: body };
+  return { model, stream: isStreamed, user, form, whole: body };
 }
 
-function requireTextFormat(format: unknown, path: string): void {
-  if (format === undefined || format === null || (isJsonObject(format) && format.type === "text")) return;
-  refuseParam(path, 'must be {"type": "text"}; twins reply in words');
+/** Completions have what a schema comes with in a member `json_schema`, responses beside it. */
+function readForm(form: unknown, path: string): NamedForm | undefined {
+  if (form === undefined || form === null || (isJsonObject(form) && form.type === "text")) return undefined;
+  if (isJsonObject(form) && form.type === "json_object") return { path, format: { type: "json_object" } };
+  if (!isJsonObject(form) || form.type !== "json_schema") {
+    return refuseParam(`${path}.type`, "must be text, json_object or json_schema");
+  }
+  const isInside = isJsonObject(form.json_schema);
+  const given = isJsonObject(form.json_schema) ? form.json_schema : form;
+  const place = isInside ? `${path}.json_schema` : path;
+  const { name, description, schema, strict } = given;
+  if (!isString(name) || !/^[\w-]{1,64}$/.test(name)) {
+    return refuseParam(`${place}.name`, "must be 1 to 64 letters, digits, _ and -");
+  }
+  if (!isJsonObject(schema)) return refuseParam(`${place}.schema`, "must be a JSON Schema");
+  if (description !== undefined && description !== null && !isString(description)) {
+    return refuseParam(`${place}.description`, "must be a text");
+  }
+  const isStrict =
+    strict === undefined || strict === null ? undefined : readBoolean(strict, `${place}.strict`);
+  const format = {
+    type: "json_schema",
+    name,
+    description: description ?? undefined,
+    schema,
+    strict: isStrict,
+  } as const;
+  return { path, format };
+}
+
+/**
+ * The form that a reply is to have.
+ *
+ * @throws {ApiError} `validation_error` if the twin's engine does not reply in that form.
+ */
+export async function requireForm(
+  { form }: CommonParameters,
+  twin: Twin,
+  { replies }: HandlerContext,
+): Promise<ReplyFormat | undefined> {
+  if (!form) return undefined;
+  const problem = await replies.formatProblem(twin, form.format);
+  return problem === undefined ? form.format : refuseParam(form.path, problem);
 }
 
 /** A boolean; absent and null are false. */

@@ -6,6 +6,7 @@
 
 import { isString } from "../../core/base/json.ts";
 import type { MessageRecord, Usage } from "../../core/store/records.ts";
+import type { ReplyFormat } from "../../core/twins/engine.ts";
 import { serverError } from "./errors.ts";
 
 /** What a response has besides its reply. */
@@ -21,6 +22,8 @@ export interface ResponseHead {
   readonly background?: boolean;
   /** Whether it is stored. Default true. */
   readonly store?: boolean;
+  /** The form that was asked for, as long as that is known. Default: text. */
+  readonly format?: ReplyFormat | undefined;
 }
 
 /** The id of a reply's response. */
@@ -83,6 +86,7 @@ function members({
   model,
   background = false,
   store = true,
+  format,
 }: ResponseHead) {
   return {
     id: responseId(messageId),
@@ -111,7 +115,7 @@ function members({
     service_tier: "default",
     store,
     temperature: 1,
-    text: { format: { type: "text" } },
+    text: { format: format ?? { type: "text" } },
     tool_choice: "none",
     tools: [],
     top_logprobs: 0,

@@ -43,6 +43,7 @@ import {
   readBoolean,
   readCommonParameters,
   requireBody,
+  requireForm,
 } from "./parameters.ts";
 import { headNumber, ResponseEvents, tailLength } from "./response-events.ts";
 import { messageIdOf, type ResponseHead, responseInProgress, responseObject } from "./response-object.ts";
@@ -169,12 +170,13 @@ async function respond(
   requireShortQuestion(content, "input", maxMessageCharacters);
   const reach = reachOf(call, body);
   const twin = await requireTwin(context.twins, call.caller.reach, model);
+  const format = await requireForm(body, twin, context);
   if (!body.store)
     return answer(await ask(twin, reach, call, context), conversationId ?? null, call, context);
   const sent = await sendOnce(call, context, {
     reach,
     path: "/v1/responses",
-    fields: { model, content, history, conversationId, previousId },
+    fields: { model, content, history, conversationId, previousId, format },
     broken,
     async send(claim) {
       // Into the conversation that the client names, or a new one.
@@ -186,7 +188,16 @@ async function respond(
             : { conversationId: await createConversation(context, reach, twin.id) };
       const isNamed = conversationId !== undefined || previousId !== undefined;
       const said = isNamed || history.length === 0 ? undefined : await recall(history, reach, call, context);
-      const message = { twin, content, history: said, claim, ...reach, ...place, ...sendFields(call) };
+      const message = {
+        twin,
+        content,
+        format,
+        history: said,
+        claim,
+        ...reach,
+        ...place,
+        ...sendFields(call),
+      };
       return context.replies.send(message);
     },
   });
@@ -202,8 +213,9 @@ async function answer(
   const { body, requestId } = call;
   const { feed, headers, left } = sent;
   const { id: messageId, createdAt } = feed;
-  const { model, background, store } = body;
-  const head = { messageId, conversationId, createdAt, model, background, store };
+  const { model, background, store, form } = body;
+  const format = form?.format;
+  const head = { messageId, conversationId, createdAt, model, background, store, format };
   if (body.stream) {
     const events = new ResponseEvents(head, -1);
     return {
@@ -223,12 +235,19 @@ async function ask(
   call: Call<undefined, ResponseRequest>,
   context: HandlerContext,
 ): Promise<SentOnce> {
-  const { question: content, history, conversationId, previousId } = call.body;
+  const { question: content, history, conversationId, previousId, form } = call.body;
   const said =
     conversationId !== undefined || previousId !== undefined
       ? await saidBefore({ conversationId, previousId }, twin, reach, call, context)
       : windowOf(await recall(history, reach, call, context));
-  const feed = await context.replies.ask({ twin, history: said, content, ...reach, ...sendFields(call) });
+  const feed = await context.replies.ask({
+    twin,
+    history: said,
+    content,
+    format: form?.format,
+    ...reach,
+    ...sendFields(call),
+  });
   return { feed, headers: {} };
 }
 

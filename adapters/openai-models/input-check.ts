@@ -1,6 +1,6 @@
 /**
- * Checks the input of a tool against its schema. Both may be hostile: a schema comes from another's server, an input from a
- * model that reads what strangers write. So work is counted, and what would take too much is refused.
+ * Checks the input of a tool, or a reply, against its schema. Both may be hostile: a schema comes from another's server or from a
+ * client, an input from a model that reads what strangers write. So work is counted, and what would take too much is refused.
  *
  * @module
  */
@@ -10,6 +10,9 @@ import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts
 
 /** Says what is wrong with an input, or undefined. Leaves out of it what is null, and may be missing but not null. */
 export type InputCheck = (input: JsonObject) => string | undefined;
+
+/** Says where a value is wrong, as a JSON Pointer, and how; or undefined. */
+export type ValueCheck = (value: unknown) => string | undefined;
 
 /** The longest schema that is compiled, in UTF-16 code units of JSON. */
 const longestSchema = 32_768;
@@ -27,10 +30,28 @@ const tooMuch = "they take too long to check; give fewer or shorter ones";
  * Compiles the schema of a tool, of the draft that it names. `unchecked` is called with what of it is not checked, because it
  * is not understood, too long, or cannot be checked in linear time.
  */
-export async function compileInputCheck(
+export function compileInputCheck(
   schema: JsonObject,
   unchecked: (what: string) => void,
 ): Promise<InputCheck> {
+  return compileCheck(schema, unchecked, problemOf);
+}
+
+/** The same for any value, which stays as it is. */
+export function compileValueCheck(
+  schema: JsonObject,
+  unchecked: (what: string) => void,
+): Promise<ValueCheck> {
+  return compileCheck(schema, unchecked, (value: unknown, check) =>
+    check(value) ? undefined : firstProblem(check),
+  );
+}
+
+async function compileCheck<Value>(
+  schema: JsonObject,
+  unchecked: (what: string) => void,
+  problemIn: (value: Value, check: ValidateFunction) => string | undefined,
+): Promise<(value: Value) => string | undefined> {
   const work = new Work();
   let length: number;
   let check: ValidateFunction;
@@ -47,7 +68,7 @@ export async function compileInputCheck(
     if (size * length > largestProduct) return tooMuch;
     work.begin(size);
     try {
-      return problemOf(input, check);
+      return problemIn(input, check);
     } catch (error) {
       if (error instanceof TooMuchWork || error instanceof RangeError) return tooMuch;
       throw error;
@@ -68,6 +89,12 @@ function problemOf(input: JsonObject, check: ValidateFunction): string | undefin
 
 /** How many of them are left out. */
 const mostNulls = 64;
+
+/** What is wrong first. A pointer that is empty is the whole. */
+function firstProblem({ errors }: ValidateFunction): string {
+  const [{ instancePath = "", message = "is not valid" } = {}] = errors ?? [];
+  return `${instancePath === "" ? "the whole" : instancePath} ${message}`;
+}
 
 /** The object that has the member at a JSON pointer, and the member's name. */
 function parentOf(input: JsonObject, pointer: string) {

@@ -18,7 +18,13 @@ import {
   textRule,
 } from "../../core/base/rules.ts";
 import type { Usage } from "../../core/store/records.ts";
-import type { EngineResult, ReplyOutput, Turn, TwinEngine } from "../../core/twins/engine.ts";
+import {
+  type EngineResult,
+  ModelError,
+  type ReplyOutput,
+  type Turn,
+  type TwinEngine,
+} from "../../core/twins/engine.ts";
 import { type Tool, type ToolSource, toolsOf } from "../../core/twins/tools.ts";
 import type { createBriefings, Embed } from "../../knowledge/mod.ts";
 import { createAskModel, type ModelServer } from "./asking.ts";
@@ -138,8 +144,10 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
     toolbox ??= import("./tools.ts").then((module) => module.createToolbox({ clock, log }));
     return (await toolbox)(turn, own, output);
   };
+  const formats = () => import("./reply-format.ts"); // loaded for who asks for a form
   return {
     continues: continuation === "never" ? undefined : "partial",
+    checkFormat: async (format) => (await formats()).formatProblem(format),
     async reply(turn, output) {
       const model = turn.twin.model ?? options.model;
       const { instructions, findings, sources } = await brief(turn);
@@ -149,7 +157,13 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
       const deadlines = new Deadlines(clock, output.signal);
       try {
         const asked = { turn, instructions, findings, model, continuation };
-        return await converse(asked, offered, output, (asking) => ask(asking, deadlines));
+        const { format } = turn;
+        const whole = new WholeText(output, format !== undefined);
+        const result = await converse(asked, offered, whole, (asking) => ask(asking, deadlines));
+        // One that was cut is told as such.
+        if (format && result.finishReason === "stop")
+          await (await formats()).requireFormat(format, whole.text);
+        return result;
       } finally {
         deadlines.stop();
       }
@@ -158,11 +172,30 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   };
 }
 
+/** Keeps what is written, where the whole of it is to be checked. */
+class WholeText {
+  readonly #output: ReplyOutput;
+  readonly #isKept: boolean;
+  text = "";
+
+  constructor(output: ReplyOutput, isKept: boolean) {
+    this.#output = output;
+    this.#isKept = isKept;
+  }
+
+  write(piece: string): void {
+    this.#output.write(piece);
+    if (!this.#isKept) return;
+    if (!this.#output.hold(2 * piece.length)) throw new ModelError("model_error", "there is no memory left");
+    this.text += piece;
+  }
+}
+
 /** Asks the model, and after each round of calls again, with what came of them. */
 async function converse(
   asked: Pick<ModelQuestion, "turn" | "instructions" | "findings" | "model" | "continuation">,
   offered: OfferedTools | undefined,
-  output: ReplyOutput,
+  output: Pick<ReplyOutput, "write">,
   ask: (question: ModelQuestion) => Promise<Completion>,
 ): Promise<EngineResult> {
   const rounds: object[] = [];

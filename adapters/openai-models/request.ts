@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ReplyOutput, Turn } from "../../core/twins/engine.ts";
+import type { ReplyFormat, ReplyOutput, Turn } from "../../core/twins/engine.ts";
 import { type ContinuationMode, continuationOf } from "./continuation.ts";
 import type { ToolDefinition } from "./tools.ts";
 
@@ -42,7 +42,7 @@ export interface Asking extends ModelQuestion {
  */
 export function completionRequest(asking: Asking) {
   const { turn, instructions, findings, model, counted, tools, isTool, partial, continuation } = asking;
-  const { twin, history, content } = turn;
+  const { twin, history, content, format } = turn;
   const { messages, members } = continuationOf(partial, continuation);
   const system = instructions.trim() === "" ? [] : [{ role: "system", content: instructions }];
   const question = { role: "user", content: findings === null ? content : `${findings}\n\n${content}` };
@@ -53,10 +53,18 @@ export function completionRequest(asking: Asking) {
     tool_choice: tools.length > 0 && !isTool ? "none" : undefined,
     messages: [...system, ...inTurn([...history, question]), ...roundsOf(asking), ...messages],
     temperature: twin.temperature ?? undefined,
+    response_format: responseFormat(format),
     stream: true,
     stream_options: counted ? { include_usage: true } : undefined,
     ...members,
   };
+}
+
+/** The form of the reply, as completions name it. */
+function responseFormat(format: ReplyFormat | undefined) {
+  if (format?.type !== "json_schema") return format;
+  const { type, ...json_schema } = format;
+  return { type, json_schema };
 }
 
 /** Messages of one role in a row as one message, because some chat templates accept only users and assistants in turn. */

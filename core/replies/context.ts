@@ -11,7 +11,7 @@ import type { MemoryBudget } from "../base/memory-budget.ts";
 import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { Lease, Store } from "../store/store.ts";
-import type { HistoryMessage, TwinEngine } from "../twins/engine.ts";
+import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
 import { ApiError } from "../wire/errors.ts";
 import type { ConversationCache } from "./conversation-cache.ts";
@@ -70,6 +70,8 @@ export interface Production {
   readonly traceparent: string | undefined;
   /** Whether its client reads along. */
   readonly readAlong: boolean;
+  /** The form that it is to have. Absent: text. */
+  readonly format?: ReplyFormat | undefined;
 }
 
 /** A limit that a reply counts towards: of a key, an end user or a host's user. */
@@ -109,6 +111,16 @@ export class RunningCounts {
  * What an engine is asked, in bytes: a model is sent it as JSON, which is there as text and as bytes while it is sent, and
  * the messages stay.
  */
-export function questionBytes(content: string, history: readonly HistoryMessage[] = []): number {
-  return 3 * history.reduce((sum, message) => sum + message.content.length, content.length);
+export function questionBytes(
+  content: string,
+  history: readonly HistoryMessage[] = [],
+  format?: ReplyFormat,
+): number {
+  const asked = content.length + formatLength(format);
+  return 3 * history.reduce((sum, message) => sum + message.content.length, asked);
+}
+
+/** How long the form is that a reply is to have, in characters. */
+export function formatLength(format: ReplyFormat | undefined): number {
+  return format ? JSON.stringify(format).length : 0;
 }

@@ -8,7 +8,7 @@ import { isCount, isJsonObject, isString } from "../base/json.ts";
 import type { Held } from "../base/memory-budget.ts";
 import { unusable } from "../base/rules.ts";
 import type { FinalState, ReplyFailure, Source, Usage } from "../store/records.ts";
-import type { EngineProgress, EngineResult, ReplyOutput } from "../twins/engine.ts";
+import { type EngineProgress, type EngineResult, ModelError, type ReplyOutput } from "../twins/engine.ts";
 import { encodeJson } from "../wire/sse.ts";
 import { type ReplyFeed, ReplyText } from "./feed.ts";
 
@@ -234,12 +234,17 @@ const failureMessages: Record<ReplyFailure["code"], string> = {
   interrupted: "The reply was interrupted before it was finished.",
 };
 
-/** The reply failed; its text so far is kept. */
-export function failed(code: ReplyFailure["code"]): FinalState {
+/** What clients are told of an error, if it says so. */
+export function toldOf(error: unknown): string | undefined {
+  return error instanceof ModelError ? error.told : undefined;
+}
+
+/** The reply failed; its text so far is kept. `message`: what clients are told. */
+export function failed(code: ReplyFailure["code"], message: string = failureMessages[code]): FinalState {
   return {
     status: "failed",
     finishReason: "error",
     usage: null,
-    error: { code, message: failureMessages[code] },
+    error: { code, message },
   };
 }

@@ -11,7 +11,7 @@ import { type MessageRecord, mostCharactersRemembered } from "../store/records.t
 import { type Store, StoreUnavailable } from "../store/store.ts";
 import { type EngineProgress, ModelError, type TwinEngine } from "../twins/engine.ts";
 import { type Production, questionBytes, type ReplyContext } from "./context.ts";
-import { cancelled, completed, Draft, type DraftWatcher, failed, type Outcome } from "./draft.ts";
+import { cancelled, completed, Draft, type DraftWatcher, failed, type Outcome, toldOf } from "./draft.ts";
 import { type FeedSource, ReplyFeed } from "./feed.ts";
 import { ReplyReport } from "./report.ts";
 import { type Replaced, retryMs, Saver } from "./saver.ts";
@@ -117,7 +117,7 @@ export class Producer implements FeedSource, DraftWatcher {
   }
 
   async #runEngine(known: string | null | undefined): Promise<void> {
-    const { owner, twin, question, reply, readAlong } = this.production;
+    const { owner, twin, question, reply, readAlong, format } = this.production;
     try {
       const { endUser, history, memory } = await this.#readConversation(known);
       if (this.draft.closed) return;
@@ -127,7 +127,7 @@ export class Producer implements FeedSource, DraftWatcher {
       const traceparent = this.#report.traceparent();
       const origin = { owner, endUser, conversationId: question.conversationId, messageId: reply.id };
       const { content } = question;
-      const turn = { twin, history, memory, content, origin, traceparent, readAlong, ...partial };
+      const turn = { twin, history, memory, content, origin, traceparent, readAlong, format, ...partial };
       this.draft.end(completed(await engine.reply(turn, this.draft.output())));
     } catch (error) {
       if (!this.draft.closed) this.draft.end(this.#fail(error));
@@ -173,7 +173,7 @@ export class Producer implements FeedSource, DraftWatcher {
   /** Logs an error, and returns the outcome that it means. */
   #fail(error: unknown): Outcome {
     const code = this.#report.failed(error);
-    return failed(this.#asked ? code : "interrupted");
+    return this.#asked ? failed(code, toldOf(error)) : failed("interrupted");
   }
 }
 

@@ -9,6 +9,8 @@ import { InFlight, within } from "../base/clock.ts";
 import type { Holder } from "../base/memory-budget.ts";
 import type { ConversationRecord, MessageRecord } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
+import type { ReplyFormat } from "../twins/engine.ts";
+import type { Twin } from "../twins/twins.ts";
 import { shuttingDown, tooMuchAtOnce } from "../wire/errors.ts";
 import type { ClientSignal } from "../wire/request.ts";
 import type { EventStream } from "../wire/sse.ts";
@@ -20,7 +22,16 @@ import { cancelled } from "./draft.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
 import { type FollowOptions, followReply } from "./follower.ts";
 import { RunningReplies, tellHost } from "./running.ts";
-import { type Said, type Say, type Send, type Sent, sayMessage, sendMessage, sendOrWait } from "./send.ts";
+import {
+  formatProblem,
+  type Said,
+  type Say,
+  type Send,
+  type Sent,
+  sayMessage,
+  sendMessage,
+  sendOrWait,
+} from "./send.ts";
 import { StoredReplies } from "./stored-reply.ts";
 import { Sweeper } from "./sweeper.ts";
 import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored.ts";
@@ -94,6 +105,11 @@ export class Replies {
   /** Begins a reply, or, while a person answers, stores the question, which waits. */
   sendOrWait(send: Send): Promise<Sent | Said> {
     return this.#store(() => sendOrWait(this.#context, this.#running, send));
+  }
+
+  /** What is wrong with the form in which a twin is to reply, in words that go on from its name. Undefined: nothing. */
+  formatProblem(twin: Twin, format: ReplyFormat): Promise<string | undefined> {
+    return formatProblem(this.#context.engines[twin.engine], format);
   }
 
   /** Stores a message without a reply: what a person says, or a question alone. */

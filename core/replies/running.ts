@@ -64,11 +64,11 @@ export class RunningReplies {
    * @throws {ApiError} `too_many_running`, `unavailable`
    */
   prepare(production: Production): Producer {
-    const { limits, reply, question, history } = production;
+    const { limits, reply, question, history, format } = production;
     const { id } = reply;
     if (limits) this.#context.counts.enter(limits);
     const producer = new Producer(this.#context, production, () => this.#stored.follows(id));
-    const asked = questionBytes(question.content, history);
+    const asked = questionBytes(question.content, history, format);
     if (!limits) producer.memory.count(asked);
     else if (!producer.memory.reserve(asked)) {
       this.#context.counts.leave(limits);

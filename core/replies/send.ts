@@ -9,7 +9,7 @@ import type { Held } from "../base/memory-budget.ts";
 import type { Answerer, MadeClaim, MessageRecord } from "../store/records.ts";
 import { type BeginReply, type BeginResult, StoreUnavailable } from "../store/store.ts";
 import type { TokenBudget, TokenReservation } from "../store/token-budgets.ts";
-import type { HistoryMessage } from "../twins/engine.ts";
+import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
 import { answeredByPerson, tooMuchAtOnce } from "../wire/errors.ts";
 import { questionBytes, type ReplyContext, type RunningLimit } from "./context.ts";
@@ -40,6 +40,8 @@ export interface Send extends Placed {
   readonly traceparent: string | undefined;
   /** Whether its client reads along. Default: no. */
   readonly readAlong?: boolean;
+  /** The form that the reply is to have, which {@link formatProblem} accepts. Absent: text. */
+  readonly format?: ReplyFormat | undefined;
   /** What the request holds of its body: from now on, the reply counts it. Absent: nothing. */
   readonly received?: Held | undefined;
 }
@@ -65,6 +67,15 @@ export type Sent = { readonly feed: ReplyFeed; readonly reply: MessageRecord } |
 
 /** The result of a say. */
 export type Said = Alone | Claimed;
+
+/** What is wrong with the form in which an engine is to reply, in words that go on from its name. Undefined: nothing. */
+export async function formatProblem(
+  engine: TwinEngine | undefined,
+  format: ReplyFormat,
+): Promise<string | undefined> {
+  if (!engine?.checkFormat) return "must be text; this twin replies in words";
+  return engine.checkFormat(format);
+}
 
 /**
  * Stores a question and its reply, and has the reply produced.
@@ -103,7 +114,7 @@ export async function sayMessage(context: ReplyContext, running: RunningReplies,
 
 function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
   const { owner, endUser, conversationId, content, history, twin, claim } = send;
-  const { limits, requestId, traceparent, readAlong = false, received } = send;
+  const { limits, requestId, traceparent, readAlong = false, format, received } = send;
   const { engines, sha256, newId, clock } = context;
   const revision = twinRevision(twin, sha256);
   const ids = { question: newId("msg"), reply: newId("msg") };
@@ -123,6 +134,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
       history,
       limits,
       readAlong,
+      format,
       requestId,
       traceparent,
       reply,
@@ -141,7 +153,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
         lease,
         forkAt,
         replaces,
-        lastAttempt: history !== undefined,
+        lastAttempt: history !== undefined || format !== undefined,
         ...(claim && { claim }),
         ...(reserves && { reserves }),
       });
@@ -161,11 +173,11 @@ async function expect(
   { production, memory }: Producer,
   budgets: readonly TokenBudget[],
 ): Promise<TokenReservation> {
-  const { owner, twin, question, reply } = production;
+  const { owner, twin, question, reply, format } = production;
   const history = production.history ?? (await conversations.historyOf(owner, question));
   const bytes = production.history ? 0 : questionBytes("", history);
   if (!memory.reserve(bytes)) throw tooMuchAtOnce();
-  const reservation = reservationOf(reply, budgets, { twin, content: question.content, history });
+  const reservation = reservationOf(reply, budgets, { twin, content: question.content, history, format });
   memory.count(-bytes); // the producer reads it again, from the cache
   return reservation;
 }

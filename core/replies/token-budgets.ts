@@ -13,10 +13,10 @@ import {
   type TokenReservation,
   tokensOf,
 } from "../store/token-budgets.ts";
-import type { HistoryMessage, TwinEngine } from "../twins/engine.ts";
+import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
 import { overBudget } from "../wire/errors.ts";
-import type { ReplyContext } from "./context.ts";
+import { formatLength, type ReplyContext } from "./context.ts";
 
 /** What a reply counts towards, and whom it asks. */
 export interface Spending {
@@ -37,15 +37,26 @@ export function budgetsOf({ budgets, twin, engine }: Spending): readonly TokenBu
 /** The longest part of a twin's text that a model is told, where it is not told all of it, in characters. */
 const mostToldOfTwin = 24_000;
 
+/** What a model is told. */
+interface Told {
+  readonly twin: Twin;
+  readonly content: string;
+  readonly history: readonly HistoryMessage[];
+  readonly format?: ReplyFormat | undefined;
+}
+
 /** What a reply is expected to take. */
 export function reservationOf(
   { id, createdAt: at }: Pick<MessageRecord, "id" | "createdAt">,
   budgets: readonly TokenBudget[],
-  { twin, content, history }: { twin: Twin; content: string; history: readonly HistoryMessage[] },
+  { twin, content, history, format }: Told,
 ): TokenReservation {
   const text = twin.documents.reduce((sum, { text }) => sum + text.length, twin.instructions.length);
   const ofTwin = twin.knowledge === "whole" ? text : Math.min(text, mostToldOfTwin);
-  const told = history.reduce((sum, message) => sum + message.content.length, ofTwin + content.length);
+  const told = history.reduce(
+    (sum, message) => sum + message.content.length,
+    ofTwin + content.length + formatLength(format),
+  );
   return { id, at, told: tokensOf(told), budgets };
 }
 

@@ -10,7 +10,7 @@ import type { EngineProgress, HistoryMessage, TwinEngine } from "../twins/engine
 import { twinRevision } from "../twins/twins.ts";
 import { tooMuchAtOnce } from "../wire/errors.ts";
 import { questionBytes, type ReplyContext } from "./context.ts";
-import { cancelled, completed, Draft, failed } from "./draft.ts";
+import { cancelled, completed, Draft, failed, toldOf } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
 import { readMemory, requireEngine, tooLong } from "./producer.ts";
 import { ReplyReport } from "./report.ts";
@@ -21,7 +21,16 @@ import { budgetsOf, requireRoom, reservationOf, tellReached } from "./token-budg
 export interface UnstoredTurn
   extends Pick<
     Send,
-    "owner" | "endUser" | "limits" | "budgets" | "twin" | "content" | "requestId" | "traceparent" | "received"
+    | "owner"
+    | "endUser"
+    | "limits"
+    | "budgets"
+    | "twin"
+    | "content"
+    | "format"
+    | "requestId"
+    | "traceparent"
+    | "received"
   > {
   readonly history: readonly HistoryMessage[];
 }
@@ -59,7 +68,7 @@ export async function replyUnstored(context: ReplyContext, turn: UnstoredTurn): 
   const engine = engines[twin.engine];
   const memory = context.memory.hold(turn);
   turn.received?.release();
-  if (!memory.reserve(questionBytes(content, history))) throw tooMuchAtOnce();
+  if (!memory.reserve(questionBytes(content, history, turn.format))) throw tooMuchAtOnce();
   try {
     const reserved = await reserve(context, turn, reply, engine);
     return run(context, turn, { reply, engine, memory, reserved });
@@ -100,7 +109,7 @@ function run(
   { reply, engine, memory, reserved }: Beginning,
 ): UnstoredReply {
   const { clock, maxReplyMs, store } = context;
-  const { owner, endUser, twin, history, content } = turn;
+  const { owner, endUser, twin, history, content, format } = turn;
   const report = new ReplyReport(context, { reply, engine, ...turn });
   const feed = new ReplyFeed(reply, context.memory.hold(turn));
   feed.keep();
@@ -117,10 +126,11 @@ function run(
     try {
       const origin = { owner, endUser: endUser ?? null, conversationId: null, messageId: reply.id };
       const known = await readMemory(store, owner, origin.endUser, twin.id);
-      const given = { twin, history, memory: known, content, origin, traceparent: report.traceparent() };
+      const traceparent = report.traceparent();
+      const given = { twin, history, memory: known, content, format, origin, traceparent };
       draft.end(completed(await requireEngine({ twin, engine }).reply(given, draft.output())));
     } catch (error) {
-      if (!draft.closed) draft.end(failed(report.failed(error)));
+      if (!draft.closed) draft.end(failed(report.failed(error), toldOf(error)));
     }
   }
 

@@ -25,6 +25,19 @@ export interface TurnOrigin {
   readonly messageId: string;
 }
 
+/** A form in which a client wants a reply: as JSON, of any kind or as a JSON Schema has it. */
+export type ReplyFormat =
+  | { readonly type: "json_object" }
+  | {
+      readonly type: "json_schema";
+      /** 1 to 64 letters, digits, `_` and `-`. */
+      readonly name: string;
+      readonly description?: string | undefined;
+      readonly schema: Readonly<Record<string, unknown>>;
+      /** Whether the model is held to the schema as it writes. Absent: its server decides. */
+      readonly strict?: boolean | undefined;
+    };
+
 /** What a twin is asked to reply to. */
 export interface Turn {
   readonly twin: Twin;
@@ -50,6 +63,8 @@ export interface Turn {
    * word. Absent: it does not say so.
    */
   readonly readAlong?: boolean | undefined;
+  /** The form that the reply is to have, which the engine has checked. Absent: text. */
+  readonly format?: ReplyFormat | undefined;
   /**
    * The text that an earlier process has written of the reply, for an engine that `continues` from it: what it writes is
    * added to that. Absent: the reply begins.
@@ -128,6 +143,11 @@ export interface TwinEngine {
    * them. Default true.
    */
   readonly asksModel?: boolean | undefined;
+  /**
+   * Says what is wrong with a form, in words that go on from its name, or undefined: then the engine replies in that form, or
+   * rejects. Absent: it knows no form but text.
+   */
+  checkFormat?(format: ReplyFormat): Promise<string | undefined>;
   /** Called once for each attempt at a reply, after the question is stored. */
   reply(turn: Turn, output: ReplyOutput): Promise<EngineResult>;
   /**
@@ -137,14 +157,23 @@ export interface TwinEngine {
   logFields?(twin: Twin): Readonly<Record<string, unknown>>;
 }
 
+/** Options of a {@link ModelError}. */
+export interface ModelErrorOptions extends ErrorOptions {
+  /** What clients are told, without secrets or a server's words. Default: what the code says. */
+  readonly told?: string | undefined;
+}
+
 /** The model behind an engine failed, or took too long. The message is for the log, not for clients. */
 export class ModelError extends Error {
   override readonly name = "ModelError";
   readonly code: "model_error" | "model_timeout";
+  /** What clients are told. Undefined: what the code says. */
+  readonly told: string | undefined;
 
-  constructor(code: "model_error" | "model_timeout", message: string, options?: ErrorOptions) {
+  constructor(code: "model_error" | "model_timeout", message: string, options: ModelErrorOptions = {}) {
     super(message, options);
     this.code = code;
+    this.told = options.told;
   }
 }
 
