@@ -28,6 +28,7 @@ import { talk } from "./server/commands/chat.ts";
 import { check } from "./server/commands/check.ts";
 import { copy } from "./server/commands/copy.ts";
 import { makeKey, manageKeys } from "./server/commands/keys.ts";
+import { countRetention } from "./server/commands/retention.ts";
 import { printTests } from "./server/commands/tests.ts";
 import { printToken } from "./server/commands/token.ts";
 import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
@@ -86,6 +87,8 @@ async function main(): Promise<void> {
       return printTests(config, samples);
     case "backup":
       return backup(config);
+    case "retention":
+      return countRetention(config);
     case "copy":
       return copy(config);
     case "serve":
@@ -171,6 +174,7 @@ function serviceOptions(
     maxRequestsPerHour: settings.maxPerHour,
     requestsPerHour: { read_only: settings.readOnlyPerHour, full_access: settings.fullAccessPerHour },
     ownerTokensPerDay: settings.ownerTokensPerDay,
+    retentionDays: settings.retentionDays,
     maxRunningReplies: settings.maxRunningReplies,
     maxConversationStreams: settings.maxConversationStreams,
     heartbeatMs: settings.heartbeatMs,

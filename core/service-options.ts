@@ -40,7 +40,7 @@ import type { TwinSource } from "./twins/twins.ts";
 /** The minimum and maximum of a key's requests in an hour. */
 export const requestsPerHourRange: readonly [least: number, most: number] = capacityRange;
 
-/** The minimum and maximum of a key's days. */
+/** The minimum and maximum of a key's days, and of those after which a conversation is deleted. */
 export const keyDaysRange = [1, 3_650] as const;
 
 /** The minimum and maximum of replies that run at once, and what is usual. */
@@ -195,6 +195,11 @@ const table = {
   maxRunningReplies: usual<number>(wholeNumber(runningRepliesRange), () => defaultRunningReplies),
   /** How many tokens the replies of each owner may take in a day of UTC, 1 to 10¹². Default: as many as others allow. */
   ownerTokensPerDay: without<number>(wholeNumber(tokenBudgetRange)),
+  /**
+   * After how many days without a message conversations are deleted, and what twins know of people who have none left:
+   * 1 to 3,650. Default: never.
+   */
+  retentionDays: without<number>(wholeNumber(keyDaysRange)),
   /** Time without events on a stream after which a keep-alive comment is sent, in milliseconds. Default 5,000. */
   heartbeatMs: usual<number>(wholeNumber(timeRanges.heartbeatMs), () => defaultTimes.heartbeatMs),
   /** How many streams of conversations a key, or an end user, may have open in this process: 1 to 100,000. Default 100. */

@@ -141,6 +141,7 @@ function createContext(
       maxRequestsPerHour: options.maxRequestsPerHour,
       requestsPerHour: options.requestsPerHour,
     },
+    retentionDays: options.retentionDays,
     memory,
     sha256,
     newId,

@@ -233,6 +233,12 @@ export const settings = {
     about: "requests in an hour that a key may have at most as a limit of its own",
     ...number(requestsPerHourRange),
   }),
+  retentionDays: setting({
+    variable: "RETENTION_DAYS",
+    otherwise: "never",
+    about: "days without a message after which a conversation is deleted: see docs/operating.md",
+    ...number(keyDaysRange),
+  }),
   ownerTokensPerDay: setting({
     variable: "OWNER_TOKENS_PER_DAY",
     about: "tokens that an owner's replies may take in a day of UTC: see docs/operating.md",

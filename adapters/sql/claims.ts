@@ -23,7 +23,7 @@ import { forgetUsage } from "./usage.ts";
 export function claimMethods(
   driver: SqlDriver,
   exclusive: boolean,
-): Pick<Store, "findClaim" | "forgetEndUser" | "sweep"> {
+): Pick<Store, "findClaim" | "takeLease" | "forgetEndUser" | "sweep"> {
   // The claims that expired first. If several processes sweep, each takes different ones. Expiry is checked twice, because a
   // claim may be renewed while the statement waits for its row. The plus avoids a second scan of the index.
   const sql = `DELETE FROM claims WHERE +expires_at <= $1 AND (owner, end_user, path, claim_key) IN (
@@ -34,6 +34,13 @@ export function claimMethods(
   const tokens = new TokenSweep(driver);
   return {
     findClaim: (claim) => findClaim(driver, claim),
+
+    async takeLease(work, { holder, until }, at) {
+      const result = await driver.batch([
+        { sql: takeLease, params: [leaseOwner, work, holder, until, at], expect: 1 },
+      ]);
+      return result.committed;
+    },
 
     async forgetEndUser(owner, endUser, at) {
       const sql = "DELETE FROM claims WHERE owner = $1 AND end_user = $2";
@@ -58,6 +65,14 @@ export function claimMethods(
     },
   };
 }
+
+/** A lease on work is kept as a claim of nobody's, which is swept once it is over. */
+const leaseOwner = "leases";
+const takeLease = `INSERT INTO claims (owner, end_user, path, claim_key, fingerprint, resource_id, expires_at)
+  VALUES ($1, '', $2, '', $3, '', $4)
+  ON CONFLICT (owner, end_user, path, claim_key) DO UPDATE
+    SET fingerprint = excluded.fingerprint, expires_at = excluded.expires_at
+    WHERE claims.expires_at <= $5 OR claims.fingerprint = excluded.fingerprint`;
 
 /** How many claims one statement deletes: in SQLite, everything else waits for it, about 15 ms. */
 const claimsInAPortion = 1000;

@@ -9,7 +9,9 @@ import type { Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 
 /** The store's methods about what twins know of people. */
-export function peopleMethods(driver: SqlDriver): Pick<Store, "listMemories" | "setMemory"> {
+export function peopleMethods(
+  driver: SqlDriver,
+): Pick<Store, "listMemories" | "setMemory" | "findIdleMemories"> {
   return {
     async listMemories(owner, endUser, { twinId = null, after = "", limit, charactersOfEach }) {
       const rows = await driver.all(
@@ -27,15 +29,42 @@ export function peopleMethods(driver: SqlDriver): Pick<Store, "listMemories" | "
       }));
     },
 
-    async setMemory({ owner, endUser, twinId }, memory) {
+    async setMemory({ owner, endUser, twinId }, memory, { idleSince } = {}) {
       const params = [owner, endUser, twinId];
-      await driver.batch([
+      const remove = "DELETE FROM memories WHERE owner = $1 AND end_user = $2 AND twin_id = $3";
+      const result = await driver.batch([
         memory
           ? { sql: putMemory, params: [...params, memory.content, memory.updatedAt] }
-          : { sql: "DELETE FROM memories WHERE owner = $1 AND end_user = $2 AND twin_id = $3", params },
+          : idleSince === undefined
+            ? { sql: `${remove} RETURNING 1 AS changed`, params }
+            : { sql: `${remove} AND ${isIdle("$4")} RETURNING 1 AS changed`, params: [...params, idleSince] },
       ]);
+      return memory !== null || (result.committed && result.rows[0]?.length === 1);
+    },
+
+    async findIdleMemories({ before, after, limit }) {
+      const { owner, endUser, twinId } = after ?? { owner: "", endUser: "", twinId: "" };
+      const rows = await driver.all(
+        `SELECT owner, end_user, twin_id, CASE WHEN ${isIdle("$4")} THEN 1 ELSE 0 END AS idle FROM memories
+          WHERE (owner, end_user, twin_id) > ($1, $2, $3) ORDER BY owner, end_user, twin_id LIMIT $5`,
+        [owner, endUser, twinId, before, limit],
+      );
+      const found = rows.map((row) => ({
+        isIdle: Number(row.idle) === 1,
+        memory: { owner: String(row.owner), endUser: String(row.end_user), twinId: String(row.twin_id) },
+      }));
+      return {
+        items: found.filter(({ isIdle }) => isIdle).map(({ memory }) => memory),
+        next: rows.length < limit ? undefined : found.at(-1)?.memory,
+      };
     },
   };
+}
+
+/** What was last changed before a moment, of a person who has no conversation. */
+function isIdle(before: string): string {
+  return `updated_at < CAST(${before} AS BIGINT) AND NOT EXISTS (SELECT 1 FROM conversations
+    WHERE conversations.owner = memories.owner AND conversations.end_user = memories.end_user)`;
 }
 
 const putMemory = `INSERT INTO memories (owner, end_user, twin_id, content, updated_at) VALUES ($1, $2, $3, $4, $5)

@@ -9,15 +9,17 @@
  */
 
 import { type MessagePath, wholePath } from "../../core/store/path.ts";
-import type {
-  ApiKeyRecord,
-  ConversationRecord,
-  IdempotencyClaim,
-  MadeClaim,
+import {
+  type ApiKeyRecord,
+  type ConversationRecord,
+  type IdempotencyClaim,
+  lastUseOf,
+  type MadeClaim,
 } from "../../core/store/records.ts";
 import type {
   ConversationChange,
   ConversationSlice,
+  IfIdle,
   NamedConversation,
   Reach,
   Slice,
@@ -165,6 +167,7 @@ function conversationMethods(
   | "updateConversation"
   | "chooseTwin"
   | "deleteConversation"
+  | "findIdleConversations"
 > {
   return {
     getConversation: (reach, which) => getConversation(driver, reach, which),
@@ -191,7 +194,28 @@ function conversationMethods(
       return result.committed ? twinId : (await getConversation(driver, reach, id))?.twinId;
     },
 
-    deleteConversation: (reach, id, at) => deleteConversation(driver, reach, id, at),
+    deleteConversation: (reach, id, at, condition) => deleteConversation(driver, reach, id, at, condition),
+
+    async findIdleConversations({ before, after, limit }) {
+      const rows = await driver.all(
+        `SELECT owner, id, log_length, reply_id, last_message_at, created_at FROM conversations
+          WHERE (owner, id) > ($1, $2) ORDER BY owner, id LIMIT $3`,
+        [after?.owner ?? "", after?.id ?? "", limit],
+      );
+      const found = rows.map((row) => ({
+        owner: String(row.owner),
+        id: String(row.id),
+        logLength: Number(row.log_length),
+        isIdle: row.reply_id === null && Number(row.last_message_at ?? row.created_at) < before,
+      }));
+      const last = rows.length < limit ? undefined : found.at(-1);
+      return {
+        items: found
+          .filter(({ isIdle }) => isIdle)
+          .map(({ owner, id, logLength }) => ({ owner, id, logLength })),
+        next: last && { owner: last.owner, id: last.id },
+      };
+    },
   };
 }
 
@@ -301,20 +325,30 @@ async function deleteConversation(
   reach: Reach,
   id: string,
   at: number,
+  { idleSince }: IfIdle = {},
 ): Promise<ConversationRecord | undefined> {
   const { owner, endUser = null } = reach;
-  // As it was found, so that the tokens of a reply in progress are settled, and the right total is less: else it is looked for again.
+  // As it was found, so that the tokens of a reply in progress are settled, the right total is less, and what is used again
+  // stays: else it is looked for again.
   const sql = `DELETE FROM conversations WHERE ${isFound} AND COALESCE(reply_id, '') = $4 AND twin_id = $5
-    RETURNING ${conversationColumns}`;
+    ${idleSince === undefined ? "" : "AND log_length = $6"} RETURNING ${conversationColumns}`;
   for (;;) {
     const found = await getConversation(driver, reach, id);
     if (!found) return undefined;
     const { replyId } = found;
+    if (idleSince !== undefined && (replyId !== null || lastUseOf(found) >= idleSince)) return undefined;
     // Of a long one, only the end goes at once, where a reply may be in progress: what was deleted is found no more.
     const isLong = found.logLength > messagesInAPortion;
     const result = await driver.batch([
       dropClaimsOn(found),
-      { sql, params: [owner, id, endUser, replyId ?? "", found.twinId], expect: 1 },
+      {
+        sql,
+        params: [
+          ...[owner, id, endUser, replyId ?? "", found.twinId],
+          ...(idleSince === undefined ? [] : [found.logLength]),
+        ],
+        expect: 1,
+      },
       addRunning(found, at), // after the conversation is locked: none of its replies ends meanwhile
       ...(replyId === null ? [] : settleTokens(replyId, { tokens: undefined })),
       deleteMessages(owner, id, isLong ? found.logLength - 2 : 0, Number.MAX_SAFE_INTEGER),

@@ -7,7 +7,7 @@
 import { keyRequired } from "../auth/credentials.ts";
 import { invalidApiKey } from "../auth/key-lookup.ts";
 import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
-import { type CallerReach, route } from "../http/route.ts";
+import { type CallerReach, type HandlerContext, route } from "../http/route.ts";
 import {
   type Answerer,
   type ConversationRecord,
@@ -40,7 +40,8 @@ export const conversationRoutes = [
     idempotency: "supported",
     success: { status: 201, description: "The conversation.", schema: conversationSchema, location: true },
     errors: ["twin_not_found", "conversation_not_found"],
-    async handle({ caller, fields, body }, { store, twins, clock, sha256, newId, api }) {
+    async handle({ caller, fields, body }, context) {
+      const { store, twins, clock, sha256, newId } = context;
       const { owner, reach } = caller;
       const now = clock.now();
       const endUser = endUserOf(reach, body.endUser);
@@ -54,12 +55,12 @@ export const conversationRoutes = [
         const conversation = newConversation(fields, now);
         const found = await store.createConversation(conversation, claim, reach.clientToken);
         if (found === "token_ended") throw invalidApiKey({ reason: "revoked" });
-        if (!found) return located(api.root, conversation);
+        if (!found) return located(context, conversation);
         made = found;
       }
       requireSameFields(claim, made);
       const conversation = await requireConversation(store, reach, made.resourceId);
-      return located(api.root, conversation, replayedHeaders);
+      return located(context, conversation, replayedHeaders);
     },
   }),
 
@@ -72,7 +73,7 @@ export const conversationRoutes = [
     scope: "read_only",
     query: conversationsQuerySchema,
     success: { status: 200, description: "A page of conversations.", schema: conversationSchema, list: true },
-    async handle({ caller: { reach }, query }, { store }) {
+    async handle({ caller: { reach }, query }, { store, retentionDays }) {
       const { owner } = reach;
       const { twinId, endUser = reach.endUser, answeredBy, waiting, metadata } = query;
       const twinIds = twinId === undefined ? reach.twinIds && [...reach.twinIds, ""] : [twinId];
@@ -85,7 +86,7 @@ export const conversationRoutes = [
             { owner, endUser },
             { twinIds, answeredBy, metadata, waiting: waiting !== undefined, ...sliceOf(query) },
           );
-      return pageOf(query, list, conversationResource);
+      return pageOf(query, list, (conversation) => conversationResource(conversation, retentionDays));
     },
   }),
 
@@ -98,8 +99,9 @@ export const conversationRoutes = [
     scope: "read_only",
     success: { status: 200, description: "The conversation.", schema: conversationSchema },
     errors: ["conversation_not_found"],
-    async handle({ caller: { reach }, params }, { store }) {
-      return { data: conversationResource(await requireConversation(store, reach, params.id)) };
+    async handle({ caller: { reach }, params }, { store, retentionDays }) {
+      const conversation = await requireConversation(store, reach, params.id);
+      return { data: conversationResource(conversation, retentionDays) };
     },
   }),
 
@@ -142,7 +144,7 @@ export const conversationRoutes = [
     body: updateConversationSchema,
     success: { status: 200, description: "The conversation as it is now.", schema: conversationSchema },
     errors: ["conversation_not_found", "message_not_found", "conversation_busy"],
-    async handle({ caller: { reach }, params, body }, { store, clock, replies, twins }) {
+    async handle({ caller: { reach }, params, body }, { store, clock, replies, twins, retentionDays }) {
       const { title, lastMessageId, answeredBy, metadata } = body;
       if ([title, lastMessageId, answeredBy, metadata].every((member) => member === undefined)) {
         const message = "is required, or lastMessageId, or answeredBy, or metadata, or several of them";
@@ -167,7 +169,7 @@ export const conversationRoutes = [
         (await store.updateConversation(reach, params.id, change, clock.now())) ?? conversationNotFound();
       if (last && conversation.replyId !== null) throw conversationBusy(conversation.replyId);
       replies.changed(conversation.id);
-      return { data: conversationResource(conversation) };
+      return { data: conversationResource(conversation, retentionDays) };
     },
   }),
 
@@ -199,10 +201,14 @@ function endUserOf({ endUser }: CallerReach, named: string | undefined): string 
   ]);
 }
 
-function located(root: string, conversation: ConversationRecord, headers?: Readonly<Record<string, string>>) {
+function located(
+  { api, retentionDays }: Pick<HandlerContext, "api" | "retentionDays">,
+  conversation: ConversationRecord,
+  headers?: Readonly<Record<string, string>>,
+) {
   return {
-    data: conversationResource(conversation),
-    headers: { Location: `${root}/conversations/${conversation.id}`, ...headers },
+    data: conversationResource(conversation, retentionDays),
+    headers: { Location: `${api.root}/conversations/${conversation.id}`, ...headers },
   };
 }
 

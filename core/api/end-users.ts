@@ -41,9 +41,9 @@ export const endUserRoutes = [
       schema: exportLineSchema,
       lines: true,
     },
-    async handle({ caller: { owner }, params, requestId, memory }, { store, clock, log }) {
+    async handle({ caller: { owner }, params, requestId, memory }, { store, clock, log, retentionDays }) {
       const { endUser } = params;
-      const pieces = slowed(exportPieces(store, { owner, endUser }), memory, clock);
+      const pieces = slowed(exportPieces(store, { owner, endUser }, retentionDays), memory, clock);
       const failed = (error: unknown) => log("error", "an export broke off", { requestId, error });
       return { lines: new TextStream({ pieces, clock, failed, memory }) };
     },
@@ -87,7 +87,11 @@ async function* slowed(pieces: AsyncIterable<string>, memory: Held, clock: Clock
   }
 }
 
-async function* exportPieces(store: Store, reach: Reach & { readonly endUser: string }) {
+async function* exportPieces(
+  store: Store,
+  reach: Reach & { readonly endUser: string },
+  retentionDays: number | undefined,
+) {
   const slice = { limit: recordsAtOnce, charactersOfEach: mostCharactersRemembered };
   for (let after: string | undefined; ; ) {
     const memories = await store.listMemories(reach.owner, reach.endUser, { ...slice, after });
@@ -99,7 +103,7 @@ async function* exportPieces(store: Store, reach: Reach & { readonly endUser: st
     const slice = { offset: 0, limit: recordsAtOnce, order: "asc", after } as const;
     const { items } = await store.listConversations(reach, slice);
     for (const conversation of items) {
-      yield lineOf({ conversation: conversationResource(conversation) });
+      yield lineOf({ conversation: conversationResource(conversation, retentionDays) });
       yield* messagePieces(store, reach, conversation.id);
     }
     after = items.at(-1);

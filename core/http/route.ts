@@ -49,6 +49,8 @@ export interface HandlerContext {
     /** The limits of keys without one of their own, by their scopes. */
     readonly requestsPerHour: Readonly<Record<Scope, number>>;
   };
+  /** After how many days without a message a conversation is deleted. Undefined: never. */
+  readonly retentionDays: number | undefined;
   /** What requests and replies hold in memory. */
   readonly memory: MemoryBudget;
   readonly sha256: Sha256;

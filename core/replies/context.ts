@@ -35,6 +35,8 @@ export interface ReplyContext {
   readonly heartbeatMs: number;
   /** The longest time that one attempt at a reply may take, in milliseconds. */
   readonly maxReplyMs: number;
+  /** After how many days without a message a conversation is deleted. Undefined: never. */
+  readonly retentionDays: number | undefined;
   /** Whether a reply is cancelled when its last follower has left. */
   readonly cancelOnDisconnect: boolean;
   /** Tells the host of work that goes on after an answer. */

@@ -65,7 +65,10 @@ interface Start {
 
 /** What a stream shares with the others of this process. */
 interface StreamContext
-  extends Pick<ReplyContext, "store" | "clock" | "log" | "heartbeatMs" | "changes" | "observe"> {
+  extends Pick<
+    ReplyContext,
+    "store" | "clock" | "log" | "heartbeatMs" | "changes" | "observe" | "retentionDays"
+  > {
   readonly find: (holder: Holder, reply: MessageRecord) => ReplyFeed;
 }
 
@@ -221,7 +224,7 @@ class ConversationStream implements EventStream {
     this.#closed = closed;
     this.#known = follow.conversation;
     this.#next = start.next;
-    this.#events = new ConversationEvents(follow.requestId, start.id);
+    this.#events = new ConversationEvents(follow.requestId, start.id, context.retentionDays);
     this.#text = this.#events.conversation(this.#known);
     if (start.within) this.#text += this.#followReply(start.within.reply, start.within.from);
     this.memory.count(2 * this.#text.length);

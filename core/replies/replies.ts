@@ -21,6 +21,7 @@ import { type ConversationFollow, ConversationStreams } from "./conversation-str
 import { cancelled } from "./draft.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
 import { type FollowOptions, followReply } from "./follower.ts";
+import { startRetention } from "./retention.ts";
 import { RunningReplies, tellHost } from "./running.ts";
 import {
   formatProblem,
@@ -61,6 +62,7 @@ export class Replies {
   /** The replies that are not stored. */
   readonly #unstored = new Set<UnstoredReply>();
   readonly #stopListening: (() => void) | undefined;
+  #stopRetention: (() => void) | undefined;
   #closing = false;
 
   constructor(options: RepliesOptions) {
@@ -85,11 +87,14 @@ export class Replies {
   }
 
   /**
-   * Settles what an earlier process has left, then looks for abandoned replies every two seconds. If it rejects, call it
-   * again.
+   * Settles what an earlier process has left, then looks for abandoned replies every two seconds, and deletes what was not used
+   * for long. If it rejects, call it again.
    */
-  start(): Promise<void> {
-    return this.#sweeper.start();
+  async start(): Promise<void> {
+    await this.#sweeper.start();
+    const { retentionDays: days } = this.#context;
+    if (days === undefined || this.#closing) return;
+    this.#stopRetention ??= startRetention({ ...this.#context, days, drop: (deleted) => this.drop(deleted) });
   }
 
   /** The twin that a conversation is with. Undefined: there is none within reach. */
@@ -226,6 +231,7 @@ export class Replies {
     this.#closing = true;
     this.#conversationStreams.close();
     this.#sweeper.stop();
+    this.#stopRetention?.();
     await this.#settle(graceMs);
     this.#running.interrupt();
     for (const reply of this.#unstored) reply.interrupt();

@@ -103,6 +103,8 @@ export interface MemoryRecords {
   readonly claims: Map<string, ClaimEntry>;
   /** By budget and period. */
   readonly tokenSums: Map<string, TokenSumEntry>;
+  /** By the work. */
+  readonly leases: Map<string, Lease>;
   /** By the reply's id. */
   readonly reservations: Map<string, TokenReservation>;
 }
@@ -118,6 +120,7 @@ export function newRecords(): MemoryRecords {
     claims: new Map(),
     tokenSums: new Map(),
     reservations: new Map(),
+    leases: new Map(),
   };
 }
 
@@ -217,6 +220,21 @@ export function newestFirst<Item>(
   const end = Math.max(0, list.length - offset);
   const page = list.slice(Math.max(0, end - limit), end);
   return { items: page.map(({ record }) => record).reverse(), total: list.length };
+}
+
+/** Some entries after one of them, by the texts that say where they are; and the last of these, if there are more. */
+export function portionOf<Entry extends Place, Place>(
+  all: readonly Entry[],
+  placeOf: (place: Place) => string,
+  after: Place | undefined,
+  limit: number,
+): { readonly looked: readonly Entry[]; readonly next: Entry | undefined } {
+  const from = after === undefined ? "" : placeOf(after);
+  const rest = all
+    .filter((entry) => placeOf(entry) > from)
+    .sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
+  const looked = rest.slice(0, limit);
+  return { looked, next: rest.length > limit ? looked.at(-1) : undefined };
 }
 
 /** Adds an entry to the list of this name, or makes that list. */

@@ -21,6 +21,7 @@ import {
   nameOf,
   newestFirst,
   newRecords,
+  portionOf,
   recordsOf,
   removeByAge,
   removeFromList,
@@ -29,7 +30,7 @@ import { countEntry, forgetUsage, replyMethods, takeOverMethods, usageMethods } 
 import { reviewMethods } from "./memory-review.ts";
 import { forgetTokenSums, settle, sweepTokenSums, tokenBudgetMethods } from "./memory-token-budgets.ts";
 import { lengthOf, pathTo, wholePath } from "./path.ts";
-import { type ConversationRecord, isLiveKey } from "./records.ts";
+import { type ConversationRecord, isLiveKey, lastUseOf } from "./records.ts";
 import type { ConversationSlice, Listing, Reach, Store } from "./store.ts";
 
 /**
@@ -129,6 +130,7 @@ function conversationMethods(
   | "updateConversation"
   | "chooseTwin"
   | "deleteConversation"
+  | "findIdleConversations"
 > {
   return {
     async createConversation(conversation, claim, clientToken) {
@@ -186,8 +188,23 @@ function conversationMethods(
       return twinId;
     },
 
-    async deleteConversation(reach, id, at) {
-      return deleteConversation(records, reach, id, at);
+    async deleteConversation(reach, id, at, { idleSince = Number.POSITIVE_INFINITY } = {}) {
+      const entry = findConversation(records, reach, id);
+      if (!entry || (Number.isFinite(idleSince) && !isIdle(entry.record, idleSince))) return undefined;
+      return deleteConversation(records, entry, at);
+    },
+
+    async findIdleConversations({ before, after, limit }) {
+      const all = [...records.owners.values()].flatMap(({ conversationsByAge }) =>
+        conversationsByAge.map(({ record }) => record),
+      );
+      const placeOf = ({ owner, id }: Pick<ConversationRecord, "owner" | "id">) =>
+        JSON.stringify([owner, id]);
+      const { looked, next } = portionOf(all, placeOf, after, limit);
+      const items = looked
+        .filter((record) => isIdle(record, before))
+        .map(({ owner, id, logLength }) => ({ owner, id, logLength }));
+      return { items, next: next && { owner: next.owner, id: next.id } };
     },
   };
 }
@@ -229,17 +246,18 @@ function listConversations(
   return { items: page.map(({ record }) => record), total: listed.length };
 }
 
+function isIdle(record: ConversationRecord, before: number): boolean {
+  return record.replyId === null && lastUseOf(record) < before;
+}
+
 function deleteConversation(
   records: MemoryRecords,
-  reach: Reach,
-  id: string,
+  entry: ConversationEntry,
   at: number,
-): ConversationRecord | undefined {
-  const entry = findConversation(records, reach, id);
-  if (!entry) return undefined;
+): ConversationRecord {
   dropClaimsOn(records, entry.record);
-  const { endUser, twinId } = entry.record;
-  const owned = recordsOf(records, reach.owner);
+  const { id, owner, endUser, twinId } = entry.record;
+  const owned = recordsOf(records, owner);
   owned.conversations.delete(id);
   owned.conversationsByName.delete(nameOf(endUser, entry.record));
   removeByAge(owned.conversationsByAge, entry);
@@ -254,10 +272,19 @@ function deleteConversation(
   return entry.record;
 }
 
-function claimMethods(records: MemoryRecords): Pick<Store, "findClaim" | "forgetEndUser" | "sweep"> {
+function claimMethods(
+  records: MemoryRecords,
+): Pick<Store, "findClaim" | "takeLease" | "forgetEndUser" | "sweep"> {
   return {
     async findClaim(claim) {
       return madeBefore(records, claim);
+    },
+
+    async takeLease(work, lease, at) {
+      const known = records.leases.get(work);
+      if (known && known.holder !== lease.holder && known.until > at) return false;
+      records.leases.set(work, lease);
+      return true;
     },
 
     async forgetEndUser(owner, endUser) {

@@ -1,11 +1,11 @@
 /**
- * Lists of messages, read on in portions, so that no more of them is in memory than what follows needs.
+ * Lists that are read on in portions, so that no more of them is in memory than what follows needs.
  *
  * @module
  */
 
 import type { MessageRecord } from "./records.ts";
-import type { Listing, MessageSlice, Reach, Store } from "./store.ts";
+import type { IdleConversation, IdleMemory, Listing, MessageSlice, Reach, Store } from "./store.ts";
 
 /** How many characters are read at once, if a message has no more by itself, and how many messages. */
 const charactersAtOnce = 256 * 1024;
@@ -46,4 +46,33 @@ export async function* readPortions(
     if (after === undefined || limit <= 0 || left <= 0) return;
     rest = { ...slice, offset: 0, limit, after };
   }
+}
+
+/** How many records are looked at at once for those that were not used for long. */
+const lookedAtAtOnce = 1000;
+
+/** Conversations of all owners whose last message, or beginning, is before a moment, and in which no reply runs; in portions. */
+export async function* idleConversations(
+  store: Pick<Store, "findIdleConversations">,
+  before: number,
+): AsyncGenerator<readonly IdleConversation[]> {
+  let after: Pick<IdleConversation, "owner" | "id"> | undefined;
+  do {
+    const { items, next } = await store.findIdleConversations({ before, after, limit: lookedAtAtOnce });
+    if (items.length > 0) yield items;
+    after = next;
+  } while (after);
+}
+
+/** What twins know of people who have no conversation, if it was not changed since a moment; in portions. */
+export async function* idleMemories(
+  store: Pick<Store, "findIdleMemories">,
+  before: number,
+): AsyncGenerator<readonly IdleMemory[]> {
+  let after: IdleMemory | undefined;
+  do {
+    const { items, next } = await store.findIdleMemories({ before, after, limit: lookedAtAtOnce });
+    if (items.length > 0) yield items;
+    after = next;
+  } while (after);
 }

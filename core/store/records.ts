@@ -109,6 +109,14 @@ export interface ConversationRecord {
   readonly updatedAt: number;
 }
 
+/** When a conversation was last used: its last message, or its beginning. */
+export function lastUseOf({
+  lastMessageAt,
+  createdAt,
+}: Pick<ConversationRecord, "lastMessageAt" | "createdAt">): number {
+  return lastMessageAt ?? createdAt;
+}
+
 /** A conversation, as it begins. */
 export function newConversation(
   fields: Pick<ConversationRecord, "id" | "owner" | "twinId" | "endUser" | "title"> &

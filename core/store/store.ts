@@ -254,6 +254,35 @@ export interface MessageSlice extends Slice {
   readonly characters: number;
 }
 
+/** Which records to look at for those that were not used since a moment: some, in an order of the store's own. */
+export interface IdleSlice<After> {
+  /** Those that were last used before this moment, in milliseconds since the epoch. */
+  readonly before: number;
+  /** Start after this one. Absent: at the beginning. */
+  readonly after?: After | undefined;
+  /** How many records to look at, whether they are among them or not. */
+  readonly limit: number;
+}
+
+/** Those that were found, and where to go on. */
+export interface IdleListing<Item, After> {
+  readonly items: readonly Item[];
+  /** Undefined: there are no more. */
+  readonly next: After | undefined;
+}
+
+/** A conversation that was not used for long. */
+export type IdleConversation = Pick<ConversationRecord, "owner" | "id" | "logLength">;
+
+/** What a twin knows of a person who has no conversation. */
+export type IdleMemory = Pick<PersonMemory, "owner" | "endUser" | "twinId">;
+
+/** A condition of a deletion. */
+export interface IfIdle {
+  /** Only if it was not used since this moment. Absent: in any case. */
+  readonly idleSince?: number | undefined;
+}
+
 /** A conversation that has a name. */
 export interface NamedConversation {
   readonly twinId: string;
@@ -348,9 +377,19 @@ export interface Store {
   /**
    * Deletes a conversation, its messages and the claims on these, and returns it as it was, or undefined if there was
    * none. A reply in progress is counted as one that ended at `at`. The messages of a long conversation may go in portions,
-   * so that nothing else has to wait for long; a sweep deletes what a process has left that ended meanwhile.
+   * so that nothing else has to wait for long; a sweep deletes what a process has left that ended meanwhile. With `idleSince`,
+   * one with a message since then, or a reply in progress, stays, and is as none.
    */
-  deleteConversation(reach: Reach, id: string, at: number): Promise<ConversationRecord | undefined>;
+  deleteConversation(
+    reach: Reach,
+    id: string,
+    at: number,
+    condition?: IfIdle,
+  ): Promise<ConversationRecord | undefined>;
+  /** Conversations of all owners whose last message, or beginning, is before a moment, and in which no reply is in progress. */
+  findIdleConversations(
+    slice: IdleSlice<Pick<IdleConversation, "owner" | "id">>,
+  ): Promise<IdleListing<IdleConversation, Pick<IdleConversation, "owner" | "id">>>;
 
   getMessage(reach: Reach, id: string, options: MessageOptions): Promise<MessageRecord | undefined>;
   /** A conversation's messages. Undefined if there is no such conversation, or the list has no such message to start after. */
@@ -428,11 +467,17 @@ export interface Store {
   listUnanswered(owner: string, slice: ReviewSlice): Promise<Listing<UnansweredQuestion>>;
   /** What twins know of a person, or what one does, by the twins' ids in ascending order. */
   listMemories(owner: string, endUser: string, slice: MemorySlice): Promise<readonly PersonMemory[]>;
-  /** Stores what a twin knows of a person, in place of what it knew. Null: nothing any more. */
+  /**
+   * Stores what a twin knows of a person, in place of what it knew. Null: nothing any more; with `idleSince`, only if it was
+   * not changed since then, and the person has no conversation. False if nothing was to be changed.
+   */
   setMemory(
     of: Pick<PersonMemory, "owner" | "endUser" | "twinId">,
     memory: Pick<PersonMemory, "content" | "updatedAt"> | null,
-  ): Promise<void>;
+    condition?: IfIdle,
+  ): Promise<boolean>;
+  /** What twins know of people of all owners who have no conversation, if it was last changed before a moment. */
+  findIdleMemories(slice: IdleSlice<IdleMemory>): Promise<IdleListing<IdleMemory, IdleMemory>>;
   /** Asks the holder of a reply in progress to cancel it. Does not affect other messages. */
   requestCancel(reach: Reach, id: string): Promise<void>;
   /** Replies in progress whose lease ran out before `expiredBefore`, of any holder. */
@@ -444,6 +489,8 @@ export interface Store {
    */
   takeOverReply(found: AbandonedReply, lease: Lease, from: number): Promise<boolean>;
 
+  /** Gives a lease on work that one process does at a time. False: another holder has it at `at`. */
+  takeLease(work: string, lease: Lease, at: number): Promise<boolean>;
   /** The equal claim that was made before this one and has not expired when this one was created. */
   findClaim(claim: IdempotencyClaim): Promise<MadeClaim | undefined>;
   /**

@@ -5,16 +5,18 @@
  * @module
  */
 
-import type {
-  ApiKeyRecord,
-  ClientTokenRecord,
-  ConversationRecord,
-  Feedback,
-  MessageRecord,
-  PersonMemory,
-  RatedReply,
-  Source,
-  UnansweredQuestion,
+import {
+  type ApiKeyRecord,
+  type ClientTokenRecord,
+  type ConversationRecord,
+  dayMs,
+  type Feedback,
+  lastUseOf,
+  type MessageRecord,
+  type PersonMemory,
+  type RatedReply,
+  type Source,
+  type UnansweredQuestion,
 } from "../store/records.ts";
 import type { Twin } from "../twins/twins.ts";
 import type {
@@ -56,7 +58,11 @@ function twinResource(twin: Twin): TwinResource {
   };
 }
 
-export function conversationResource(conversation: ConversationRecord): ConversationResource {
+/** A conversation. `retentionDays`: after how many days without a message it is deleted; undefined: never. */
+export function conversationResource(
+  conversation: ConversationRecord,
+  retentionDays: number | undefined,
+): ConversationResource {
   return {
     id: conversation.id,
     twinId: conversation.twinId === "" ? null : conversation.twinId,
@@ -68,6 +74,7 @@ export function conversationResource(conversation: ConversationRecord): Conversa
     lastMessageAt: timeOrNull(conversation.lastMessageAt),
     answeredBy: conversation.answeredBy,
     waitingSince: timeOrNull(conversation.waitingSince),
+    expiresAt: retentionDays === undefined ? null : time(lastUseOf(conversation) + retentionDays * dayMs),
     metadata: { ...conversation.metadata },
     createdAt: time(conversation.createdAt),
     updatedAt: time(conversation.updatedAt),
@@ -244,18 +251,21 @@ export class OwnEvents implements ReplyEvents {
 /** The events of a conversation's stream. */
 export class ConversationEvents {
   readonly #requestId: string;
+  readonly #retentionDays: number | undefined;
   #id: string | undefined;
   /** Whether a reply's stream ended because this process stops. */
   released = false;
 
   /** `id`: that of the event which the client had before. */
-  constructor(requestId: string, id: string | undefined) {
+  constructor(requestId: string, id: string | undefined, retentionDays: number | undefined) {
     this.#requestId = requestId;
+    this.#retentionDays = retentionDays;
     this.#id = id;
   }
 
   conversation(conversation: ConversationRecord): string {
-    return this.#event(this.#id, { type: "conversation", conversation: conversationResource(conversation) });
+    const resource = conversationResource(conversation, this.#retentionDays);
+    return this.#event(this.#id, { type: "conversation", conversation: resource });
   }
 
   message(message: MessageRecord, id: string): string {

@@ -165,6 +165,10 @@ export const conversationSchema = record({
     ...timeOrNull,
     description: "When the oldest question was asked that waits for a person. Null: none does.",
   },
+  expiresAt: {
+    ...timeOrNull,
+    description: "From when on it is deleted, unless another message comes. Null: never.",
+  },
   metadata: {
     type: "object",
     additionalProperties: { type: "string" },

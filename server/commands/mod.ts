@@ -130,6 +130,17 @@ export const commands = {
       url: readServer(flags),
     }),
   }),
+  retention: command({
+    takes: "--dry-run [--retention-days 90]",
+    about: "count what a server with these RETENTION_DAYS would delete, and delete nothing",
+    flags: ["dry-run"],
+    read(flags, { retentionDays }) {
+      if (!flags.has("dry-run")) missing("retention needs --dry-run: it only counts, and servers delete");
+      return {
+        days: retentionDays ?? missing(`retention needs ${nameOf("retentionDays")}, the days to count by`),
+      };
+    },
+  }),
   copy: command({
     takes: "--from sqlite:<path> --database postgres://…",
     about: "copy all keys and conversations from a SQLite file into an empty PostgreSQL database",

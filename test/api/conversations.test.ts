@@ -38,6 +38,7 @@ for (const transport of transports) {
         lastMessageAt: null,
         answeredBy: "twin",
         waitingSince: null,
+        expiresAt: null,
         metadata: {},
         createdAt: "2026-01-02T03:04:05.678Z",
         updatedAt: "2026-01-02T03:04:05.678Z",

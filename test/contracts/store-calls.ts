@@ -114,6 +114,17 @@ export async function callEverything(given: Store): Promise<void> {
     await store.listMemories(owner, "ann", { ...wholeTexts, limit: 2, ...filter });
   }
   await store.setMemory({ owner, endUser: "ann", twinId }, null);
+  const ofBob = { owner, endUser: "bob", twinId };
+  await store.setMemory(ofBob, { content: "Likes tea.", updatedAt: start });
+  await store.findIdleMemories({ before: start + day, limit: 10 });
+  await store.setMemory(ofBob, null, { idleSince: start + day });
+  await store.findIdleConversations({ before: start + day, limit: 10 });
+  await store.findIdleConversations({ before: start + day, limit: 10, after: { owner, id } });
+  await store.deleteConversation({ owner }, id, start, { idleSince: start - day });
+  const forgotten = conversation(owner);
+  await store.createConversation(forgotten);
+  await store.deleteConversation({ owner }, forgotten.id, start, { idleSince: start + day });
+  await store.takeLease("work", { holder: "here", until: start }, start);
   await store.getConversation({ owner }, id);
   await store.getConversation({ owner }, { twinId, name: "chat" });
   await store.getMessage({ owner }, question.id, { ...whole, conversationId: id });

@@ -29,6 +29,7 @@ import {
   start,
 } from "./store-records.ts";
 import { repliesContract } from "./store-replies.contract.ts";
+import { retentionContract } from "./store-retention.contract.ts";
 import { reviewContract } from "./store-review.contract.ts";
 import { tokenBudgetsContract } from "./store-token-budgets.contract.ts";
 import { whole } from "./whole.ts";
@@ -82,6 +83,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       endUsersContract,
       clientTokensContract,
       tokenBudgetsContract,
+      retentionContract,
     ]) {
       contract(() => store);
     }

@@ -62,6 +62,7 @@ const conversation = {
   lastMessageAt: completedAt,
   answeredBy: "twin",
   waitingSince: null,
+  expiresAt: null,
   metadata: { ticket: "4711" },
   createdAt,
   updatedAt: completedAt,
