@@ -28,9 +28,11 @@ export async function measureCore(): Promise<number> {
   return (await measure("mod.ts", ["jose", "./knowledge/mod.ts"])).size;
 }
 
-/** The size of the engine that asks models, minified, without what it loads once a twin has texts to search, or tools. */
+/** The size of the engine that asks models, minified, without what it loads for texts to search, tools and schemas. */
 export async function measureOpenAI(): Promise<number> {
-  return (await measure("adapters/openai-models/mod.ts", ["*/knowledge/mod.ts", "./tools.ts"])).minified;
+  return (
+    await measure("adapters/openai-models/mod.ts", ["*/knowledge/mod.ts", "./tools.ts", "./reply-format.ts"])
+  ).minified;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
