@@ -7,6 +7,7 @@
 
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { ApiError, type ErrorCode } from "../../core/wire/errors.ts";
+import { jsonPieces } from "../../core/wire/json.ts";
 import { encodeJson } from "../../core/wire/sse.ts";
 
 /** The revision in which each request says everything about itself. */
@@ -144,9 +145,9 @@ function decoded(value: string | null | undefined): string | null | undefined {
 }
 
 /** A response with a result, as JSON without line breaks. */
-export function resultDocument({ id, modern }: KnownRequest, result: object): string {
+export function resultDocument({ id, modern }: KnownRequest, result: object): Generator<string> {
   const more = modern ? { resultType: "complete", _meta: { [metaKey("serverInfo")]: serverInfo } } : {};
-  return encodeJson({ jsonrpc: "2.0", id, result: { ...more, ...result } });
+  return jsonPieces({ jsonrpc: "2.0", id, result: { ...more, ...result } }, encodeJson);
 }
 
 /** What may be kept for an hour, and is the same for all. */
@@ -157,7 +158,7 @@ const cacheHints = { ttlMs: 3_600_000, cacheScope: "public" } as const;
  *
  * @throws {ApiError} 404 for a method that there is not in this revision: 200 for clients that do not expect that.
  */
-export function describeServer(request: KnownRequest, tools: readonly object[]): string {
+export function describeServer(request: KnownRequest, tools: readonly object[]): string | Generator<string> {
   const { id, method, params, modern } = request;
   const asked = handshakeRevisions.find((revision) => revision === params.protocolVersion);
   const protocolVersion = asked ?? handshakeRevisions[0];

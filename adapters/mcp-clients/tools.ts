@@ -115,7 +115,9 @@ async function ask(request: KnownRequest, given: unknown, call: Call, context: H
     };
   }
   try {
-    return { document: resultDocument(request, replyResult(await replies.end(feed, call.request.signal))) };
+    const reply = await replies.end(feed, call.request.signal);
+    call.memory.count(2 * reply.content.length);
+    return { document: resultDocument(request, replyResult(reply)) };
   } catch (error) {
     if (call.request.signal?.aborted) await left();
     throw error;
@@ -188,7 +190,11 @@ function textResult(...texts: readonly string[]) {
 /** The events of a call: its progress, if the client asks for it, and its result. */
 function toolEvents(request: KnownRequest): ReplyEvents {
   const { progressToken: token } = request.meta;
-  const last = (result: object) => `data: ${resultDocument(request, result)}\n\n`;
+  function* last(result: object): Iterable<string> {
+    yield "data: ";
+    yield* resultDocument(request, result);
+    yield "\n\n";
+  }
   let length = 0;
   let silences = 0;
   const progressed = (progress: number, more = "") => {
@@ -206,7 +212,7 @@ function toolEvents(request: KnownRequest): ReplyEvents {
     },
     // Each number must be greater than the one before, and less than the length of the next text.
     silence: () => progressed(length + ++silences / 1_000_000),
-    ended: (reply) => [() => last(replyResult(reply))],
-    released: () => last({ ...textResult(shuttingDown().message), isError: true }),
+    ended: (reply) => last(replyResult(reply)),
+    released: () => [...last({ ...textResult(shuttingDown().message), isError: true })].join(""),
   };
 }

@@ -6,6 +6,7 @@
 
 import type { FinishReason, MessageRecord, Usage } from "../../core/store/records.ts";
 import { shuttingDown } from "../../core/wire/errors.ts";
+import { jsonPieces } from "../../core/wire/json.ts";
 import type { ReplyEvents } from "../../core/wire/resources.ts";
 import { encodeJson } from "../../core/wire/sse.ts";
 import { serverError } from "./errors.ts";
@@ -20,10 +21,10 @@ export interface CompletionHead {
 }
 
 /** A completion as one document. */
-export function completionDocument(reply: MessageRecord, head: CompletionHead): string {
+export function completionDocument(reply: MessageRecord, head: CompletionHead): Generator<string> {
   const message = { role: "assistant", content: reply.content, refusal: null, annotations: [] };
   const choice = { index: 0, message, logprobs: null, finish_reason: finishReason(reply.finishReason) };
-  return JSON.stringify({
+  return jsonPieces({
     ...headMembers(head, "chat.completion"),
     choices: [choice],
     usage: usageMembers(reply.usage),
@@ -57,13 +58,13 @@ export class ChatEvents implements ReplyEvents {
     return this.#chunk(`{"content":${json}}`, "null");
   }
 
-  ended({ error, finishReason: reason, usage }: MessageRecord): readonly (() => string)[] {
-    if (error) return [() => errorEvent(error.message)];
+  ended({ error, finishReason: reason, usage }: MessageRecord): Iterable<string> {
+    if (error) return [errorEvent(error.message)];
     const last = this.#chunk("{}", `"${finishReason(reason)}"`);
     const counts = this.#includesUsage
       ? `data: ${this.#head},"choices":[],"usage":${JSON.stringify(usageMembers(usage))}}\n\n`
       : "";
-    return [() => `${last}${counts}data: [DONE]\n\n`];
+    return [`${last}${counts}data: [DONE]\n\n`];
   }
 
   /** Chunks cannot be resumed, and a stream that just ended would look complete. */

@@ -132,5 +132,7 @@ async function answer(
       headers,
     };
   }
-  return { document: completionDocument(await completedReply(sent, call, context), head), headers };
+  const reply = await completedReply(sent, call, context);
+  call.memory.count(2 * reply.content.length);
+  return { document: completionDocument(reply, head), headers };
 }

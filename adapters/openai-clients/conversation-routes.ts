@@ -20,6 +20,7 @@ import {
 } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import { conversationNotFound } from "../../core/wire/errors.ts";
+import { jsonPieces } from "../../core/wire/json.ts";
 import { itemsQuerySchema, updateConversationSchema } from "../../core/wire/schemas.ts";
 import { type PostedItem, readPostedItems } from "./conversation-text.ts";
 import { refuseParam } from "./errors.ts";
@@ -128,7 +129,7 @@ export function conversationRoutes({
       success: { status: 200, description: "A page of items." },
       async handle(call, context) {
         await requireConversation(context.store, call.caller.reach, call.params.id);
-        return { document: JSON.stringify(await listItems(call, context)) };
+        return { document: jsonPieces(await listItems(call, context)) };
       },
     }),
 
@@ -147,7 +148,7 @@ export function conversationRoutes({
         if (items.length === 0) refuseParam("items", "must have a message of the role user or assistant");
         const { id } = await requireConversation(context.store, call.caller.reach, call.params.id);
         const stored = await storeItems(id, items, call as Call<undefined, ConversationRequest>, context);
-        return { document: JSON.stringify(listOf(stored, false)) };
+        return { document: jsonPieces(listOf(stored, false)) };
       },
     },
 
@@ -163,7 +164,7 @@ export function conversationRoutes({
         const named = { conversationId: params.id, id: params.messageId };
         const message = await requireMessage(store, reach, named, mostCharactersRead);
         hold(memory, [message.content.length]);
-        return { document: JSON.stringify(itemOf(message)) };
+        return { document: jsonPieces(itemOf(message)) };
       },
     }),
 

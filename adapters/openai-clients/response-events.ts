@@ -6,6 +6,7 @@
  */
 
 import type { MessageRecord } from "../../core/store/records.ts";
+import { jsonPieces } from "../../core/wire/json.ts";
 import type { ReplyEvents } from "../../core/wire/resources.ts";
 import { encodeJson } from "../../core/wire/sse.ts";
 import {
@@ -24,6 +25,10 @@ export const headNumber = 3;
 export const tailLength = 4;
 
 const types = { completed: "completed", incomplete: "incomplete", cancelled: "incomplete", failed: "failed" };
+
+function head(number: number, type: string): string {
+  return `event: ${type}\ndata: {"type":"${type}","sequence_number":${number},`;
+}
 
 /** The events of one stream, from the one after a sequence number. */
 export class ResponseEvents implements ReplyEvents {
@@ -72,22 +77,26 @@ export class ResponseEvents implements ReplyEvents {
     );
   }
 
-  ended(reply: MessageRecord): readonly (() => string)[] {
+  *ended(reply: MessageRecord): Iterable<string> {
     const { content } = reply;
     const status = responseStatus(reply);
     const type = status === "in_progress" ? "incomplete" : types[status];
     const first = headNumber + 1 + content.length;
     const last = first + tailLength - 1;
     if (this.#after > last) this.#after = last - 1; // the reader has more than was saved
-    const ofText = (name: string, value: string | object) => `${this.#place},"${name}":${encodeJson(value)}`;
-    const item = () => `"output_index":0,"item":${encodeJson(outputItem(reply))}`;
-    const response = () => `"response":${encodeJson(responseObject(this.#head, reply))}`;
-    return [
-      () => this.#event(first, "response.output_text.done", `${ofText("text", content)},"logprobs":[]`),
-      () => this.#event(first + 1, "response.content_part.done", ofText("part", outputText(content))),
-      () => this.#event(first + 2, "response.output_item.done", item()),
-      () => this.#event(last, `response.${type}`, response()),
-    ];
+    const item = () => outputItem(reply);
+    const response = () => responseObject(this.#head, reply);
+    yield* this.#pieces(
+      first,
+      "response.output_text.done",
+      `${this.#place},"logprobs":[],"text":`,
+      () => content,
+    );
+    yield* this.#pieces(first + 1, "response.content_part.done", `${this.#place},"part":`, () =>
+      outputText(content),
+    );
+    yield* this.#pieces(first + 2, "response.output_item.done", '"output_index":0,"item":', item);
+    yield* this.#pieces(last, `response.${type}`, '"response":', response);
   }
 
   released(): string {
@@ -95,7 +104,14 @@ export class ResponseEvents implements ReplyEvents {
   }
 
   #event(number: number, type: string, members: string): string {
-    if (number <= this.#after) return "";
-    return `event: ${type}\ndata: {"type":"${type}","sequence_number":${number},${members}}\n\n`;
+    return number <= this.#after ? "" : `${head(number, type)}${members}}\n\n`;
+  }
+
+  /** An event whose last member may have all of the text. */
+  *#pieces(number: number, type: string, before: string, last: () => unknown): Iterable<string> {
+    if (number <= this.#after) return;
+    yield head(number, type) + before;
+    yield* jsonPieces(last(), encodeJson);
+    yield "}\n\n";
   }
 }

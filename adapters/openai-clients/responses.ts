@@ -23,6 +23,7 @@ import {
 import type { HistoryMessage } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { messageNotFound } from "../../core/wire/errors.ts";
+import { jsonPieces } from "../../core/wire/json.ts";
 import { type FromSchema, itemsQuerySchema, responseQuerySchema } from "../../core/wire/schemas.ts";
 import {
   readInput,
@@ -88,7 +89,7 @@ export function responseRoutes(setting: AskingSetting): Route[] {
         const { reply, head } = await requireResponse(call, context);
         if (call.query.stream === "true") return resume(reply, head, call, context);
         hold(call.memory, [reply.content.length]);
-        return { document: JSON.stringify(responseObject(head, reply)) };
+        return { document: jsonPieces(responseObject(head, reply)) };
       },
     }),
 
@@ -126,7 +127,8 @@ export function responseRoutes(setting: AskingSetting): Route[] {
       async handle(call, context) {
         const { reply, head } = await requireResponse(call, context);
         const ended = await context.replies.cancel(call.caller.reach, reply);
-        return { document: JSON.stringify(responseObject(head, ended)) };
+        call.memory.count(2 * ended.content.length);
+        return { document: jsonPieces(responseObject(head, ended)) };
       },
     }),
   ];
@@ -225,7 +227,8 @@ async function answer(
   }
   if (background) return { document: JSON.stringify(responseInProgress(head)), headers };
   const reply = await completedReply(sent, call, context);
-  return { document: JSON.stringify(responseObject(head, reply)), headers };
+  call.memory.count(2 * reply.content.length);
+  return { document: jsonPieces(responseObject(head, reply)), headers };
 }
 
 /** Asks a twin without storing anything. What is stored of a conversation, or up to a response, was said before. */
@@ -318,7 +321,7 @@ async function listInput(
   const question = isAsked ? await context.store.getMessage(reach, reply.after, options) : undefined;
   if (query.after !== undefined && query.after !== question?.id) messageNotFound();
   hold(memory, [question?.content.length ?? 0]);
-  return { document: JSON.stringify(listOf(question && query.after === undefined ? [question] : [], false)) };
+  return { document: jsonPieces(listOf(question && query.after === undefined ? [question] : [], false)) };
 }
 
 /** Follows a response from the event after the one that the client has. */

@@ -12,6 +12,7 @@ import { type HandlerContext, route } from "../http/route.ts";
 import { readPortions } from "../store/portions.ts";
 import { type ConversationRecord, mostCharactersRemembered } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
+import { jsonLines } from "../wire/json.ts";
 import { conversationResource, memoryResource, messageResource } from "../wire/resources.ts";
 import { endUserParamsSchema, erasedSchema, exportLineSchema } from "../wire/schemas.ts";
 import { TextStream } from "../wire/text-stream.ts";
@@ -96,14 +97,14 @@ async function* exportPieces(
   for (let after: string | undefined; ; ) {
     const memories = await store.listMemories(reach.owner, reach.endUser, { ...slice, after });
     if (memories.length === 0) break;
-    yield memories.map((memory) => lineOf({ memory: memoryResource(memory) })).join("");
+    yield* jsonLines(memories.map((memory) => ({ memory: memoryResource(memory) })));
     after = memories.at(-1)?.twinId;
   }
   for (let after: ConversationRecord | undefined; ; ) {
     const slice = { offset: 0, limit: recordsAtOnce, order: "asc", after } as const;
     const { items } = await store.listConversations(reach, slice);
     for (const conversation of items) {
-      yield lineOf({ conversation: conversationResource(conversation, retentionDays) });
+      yield* jsonLines([{ conversation: conversationResource(conversation, retentionDays) }]);
       yield* messagePieces(store, reach, conversation.id);
     }
     after = items.at(-1);
@@ -115,13 +116,8 @@ async function* messagePieces(store: Store, reach: Reach, conversationId: string
   const all = Number.MAX_SAFE_INTEGER;
   const slice = { path: "all", order: "asc", offset: 0, limit: all, characters: all } as const;
   for await (const { items } of readPortions(store, reach, conversationId, slice)) {
-    if (items.length > 0)
-      yield items.map((message) => lineOf({ message: messageResource(message) })).join("");
+    yield* jsonLines(items.map((message) => ({ message: messageResource(message) })));
   }
-}
-
-function lineOf(record: object): string {
-  return `${JSON.stringify(record)}\n`;
 }
 
 /** Deletes an end user's conversations with their messages, and stops their replies, wherever these run. */

@@ -114,6 +114,7 @@ export const messageRoutes = [
       if (prefers(call, respondAsync)) return { status: 202, ...begun(sent, context) };
       const reply = await context.replies.end(feed, call.request.signal);
       if (reply.error) throw replyFailed(reply.id, reply.error, headers);
+      call.memory.count(2 * reply.content.length);
       return { data: messageResource(reply), headers };
     },
   }),
@@ -187,9 +188,11 @@ export const messageRoutes = [
     scope: "full_access",
     success: { status: 200, description: "The reply, once it has ended.", schema: messageSchema },
     errors: ["conversation_not_found", "message_not_found", "shutting_down"],
-    async handle({ caller: { reach }, params }, { store, replies }) {
+    async handle({ caller: { reach }, params, memory }, { store, replies }) {
       const reply = await requireReply(store, reach, params.id, params.messageId);
-      return { data: messageResource(await replies.cancel(reach, reply)) };
+      const ended = await replies.cancel(reach, reply);
+      memory.count(2 * ended.content.length);
+      return { data: messageResource(ended) };
     },
   }),
 ];

@@ -6,6 +6,7 @@
 
 import type { Result } from "../http/route.ts";
 import type { Listing, Slice } from "../store/store.ts";
+import { jsonPieces } from "../wire/json.ts";
 import type { Pagination } from "../wire/schemas.ts";
 
 /** Which page, counted from 1, and how many items it has. */
@@ -24,19 +25,19 @@ export function pageOf<Item>(
   list: Listing<Item>,
   resource: (item: Item) => unknown,
 ): Result {
-  return pageOfJson(query, list, (item) => JSON.stringify(resource(item)));
+  return pageOfJson(query, list, (item) => jsonPieces(resource(item)));
 }
 
 /** Like {@link pageOf}, for items that are available as JSON. */
 export function pageOfJson<Item>(
   query: RequestedPage,
   list: Listing<Item>,
-  json: (item: Item) => string,
+  json: (item: Item) => string | Generator<string>,
 ): Result {
   return { page: { items: mapped(list.items, json), pagination: positionOf(query, list) } };
 }
 
-function* mapped<Item>(items: readonly Item[], map: (item: Item) => string): Iterable<string> {
+function* mapped<Item, Mapped>(items: readonly Item[], map: (item: Item) => Mapped): Iterable<Mapped> {
   for (const item of items) yield map(item);
 }
 

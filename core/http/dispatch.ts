@@ -5,7 +5,7 @@
  */
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject, isString } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { maskCredentials } from "../base/mask.ts";
 import type { Held } from "../base/memory-budget.ts";
@@ -204,7 +204,8 @@ export class Dispatcher {
     const { context, log } = this.#options;
     if (body === null || request.method === "HEAD") {
       memory.release();
-      if (body !== null && !("wake" in body)) headers["Content-Length"] = String(bytesIn(body));
+      const length = body === null || "wake" in body ? undefined : bytesIn(body);
+      if (length !== undefined) headers["Content-Length"] = String(length);
       return { status, headers, body: null };
     }
     if (body instanceof Uint8Array) {
@@ -270,9 +271,9 @@ export class Dispatcher {
     if (route?.audit && caller) this.#audit(exchange, route.audit, status);
     if (status === 429) observe.rateLimited?.({ scope: caller?.scope });
     observe.requestEnded?.({ requestId, method, route: route?.path, status, durationMs });
-    const isWhole = typeof body === "string" || body instanceof Uint8Array;
+    const isWhole = isString(body) || body instanceof Uint8Array;
     if (method !== "HEAD" || !isWhole) return { status, headers, body };
-    headers["Content-Length"] = String(bytesIn(typeof body === "string" ? [body] : body));
+    headers["Content-Length"] = String((isString(body) ? utf8ToBytes(body) : body).length);
     return { status, headers, body: null };
   }
 
@@ -314,11 +315,15 @@ export class Dispatcher {
 /** The longest text of an answer, in characters, that its connection has at once: no more than its own buffers. */
 const shortAnswer = 16 * 1024;
 
-/** How long a body is in UTF-8, in bytes. */
-function bytesIn(texts: Iterable<string> | Uint8Array): number {
+/** How long a body is in UTF-8, in bytes. Undefined: it is a long text whose pieces would have to be made. */
+function bytesIn(texts: Iterable<string> | Uint8Array): number | undefined {
   if (texts instanceof Uint8Array) return texts.length;
-  let bytes = 0;
-  for (const text of texts) bytes += utf8ToBytes(text).length;
+  let [characters, bytes] = [0, 0];
+  for (const text of texts) {
+    characters += text.length;
+    if (characters > shortAnswer && !Array.isArray(texts)) return undefined;
+    bytes += utf8ToBytes(text).length;
+  }
   return bytes;
 }
 

@@ -6,6 +6,7 @@
 
 import { StoreUnavailable } from "../store/store.ts";
 import { ApiError } from "../wire/errors.ts";
+import { jsonPieces } from "../wire/json.ts";
 import type { Answer } from "../wire/request.ts";
 import type { EventStream } from "../wire/sse.ts";
 import type { Page, Result, Success } from "./route.ts";
@@ -53,18 +54,23 @@ export function toAnswer(success: Success, result: Result): AnswerInPieces {
 }
 
 /** A payload as JSON, in its envelope. */
-function envelope({ data, json, page }: Result): Iterable<string> {
-  return page ? piecesOfPage(page) : [`{"data":${json ?? JSON.stringify(data)}}`];
+function* envelope({ data, json, page }: Result): Iterable<string> {
+  yield '{"data":';
+  if (page) yield* piecesOfPage(page);
+  else if (json !== undefined) yield json;
+  else yield* jsonPieces(data);
+  yield page ? `,"pagination":${JSON.stringify(page.pagination)}}` : "}";
 }
 
-function* piecesOfPage({ items, pagination }: Page): Iterable<string> {
-  let before = '{"data":[';
+function* piecesOfPage({ items }: Page): Iterable<string> {
+  let before = "[";
   for (const item of items) {
-    yield before + item;
+    yield before;
+    if (typeof item === "string") yield item;
+    else yield* item;
     before = ",";
   }
-  const isEmpty = before !== ",";
-  yield `${isEmpty ? before : ""}],"pagination":${JSON.stringify(pagination)}}`;
+  yield before === "[" ? "[]" : "]";
 }
 
 /** An error as an answer. */

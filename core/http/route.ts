@@ -127,8 +127,8 @@ export interface Call<Query = unknown, Body = unknown> {
 
 /** A page of a list. */
 export interface Page {
-  /** Each as JSON. That of long ones is made as it is sent: all at once would take long, and three times their memory. */
-  readonly items: Iterable<string>;
+  /** Each as JSON, or in pieces of it, which are made as they are sent. */
+  readonly items: Iterable<string | Generator<string>>;
   readonly pagination: Pagination;
 }
 
@@ -149,8 +149,8 @@ export interface Result {
   readonly events?: EventStream | string;
   /** Lines of JSON instead of a payload. */
   readonly lines?: TextStream;
-  /** A whole document instead of a payload. */
-  readonly document?: string | Uint8Array<ArrayBuffer>;
+  /** A whole document instead of a payload, or its pieces. */
+  readonly document?: string | Generator<string> | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -40,6 +40,9 @@ export interface ConversationFollow {
 const messagesAtOnce = 10;
 const charactersAtOnce = 64 * 1024;
 
+/** The length from which on waiting events are sent in several pieces, in code units. */
+const longPiece = 16_384;
+
 /** Pause between two looks at the log, in milliseconds, where another process may change it without a signal. */
 const pollMs = 1000;
 
@@ -188,6 +191,11 @@ function endId({ seq, role, content }: MessageRecord): string {
   return `${seq}.${content.length + (role === "user" ? 0 : 1)}`;
 }
 
+/** The pieces of several events, one after the other. */
+function* piecesOf(events: readonly Iterable<string>[]): Generator<string> {
+  for (const event of events) yield* event;
+}
+
 /** One client that follows a conversation. It remembers its place in the log, and follows the running reply. */
 class ConversationStream implements EventStream {
   readonly clock: StreamContext["clock"];
@@ -200,8 +208,11 @@ class ConversationStream implements EventStream {
   /** The conversation as the client knows it: of a message that it is told, it takes the path to end there. */
   #known: ConversationRecord;
   #next: number;
-  /** Events that wait to be taken. */
-  #text: string;
+  /** Events that wait to be taken, in pieces that are made as they are, and what they hold in memory, in bytes. */
+  #unsent: Iterator<string> | undefined;
+  #unsentBytes = 0;
+  /** Whether the client has the beginning of a reply's event: the rest is next. */
+  #within = false;
   /** How many messages are read next. */
   #atOnce = messagesAtOnce;
   /** Whether the log may have more than was read. */
@@ -225,9 +236,9 @@ class ConversationStream implements EventStream {
     this.#known = follow.conversation;
     this.#next = start.next;
     this.#events = new ConversationEvents(follow.requestId, start.id, context.retentionDays);
-    this.#text = this.#events.conversation(this.#known);
-    if (start.within) this.#text += this.#followReply(start.within.reply, start.within.from);
-    this.memory.count(2 * this.#text.length);
+    const text = this.#events.conversation(this.#known);
+    const { within } = start;
+    this.#wait([text + (within ? this.#followReply(within.reply, within.from) : "")], 2 * text.length);
   }
 
   wake(callback: (urgent: boolean) => void): void {
@@ -258,23 +269,42 @@ class ConversationStream implements EventStream {
   readonly #replyWoke = (urgent: boolean): void => this.#wake?.(urgent);
 
   next(): EventPiece | undefined {
-    if (this.#text !== "" || this.#ended) {
-      const text = this.#text;
-      this.#text = "";
-      this.memory.count(-2 * text.length);
-      if (this.#reply || this.#hasMore) this.#wake?.(true);
-      return { text, last: this.#ended };
-    }
+    const text = this.#within ? "" : this.#takeUnsent();
+    if (text !== "" || (this.#ended && !this.#within)) return { text, last: this.#ended && !this.#unsent };
     if (this.#hasMore) this.#looking?.hurry(); // its client has taken what was read before
     const piece = this.#reply?.next();
     if (!piece) return undefined;
+    this.#within = piece.within ?? false;
     if (piece.last) {
       this.#reply?.close();
       this.#reply = undefined;
       this.#ended ||= this.#events.released;
       if (!this.#ended) this.#looking?.hurry();
     }
-    return { text: piece.text, last: this.#ended };
+    if (this.#unsent) this.#wake?.(true);
+    return { text: piece.text, last: this.#ended && !this.#within && !this.#unsent };
+  }
+
+  /** Has events wait to be taken. `bytes`: what they hold in memory until then. */
+  #wait(events: readonly Iterable<string>[], bytes: number): void {
+    this.#unsent = piecesOf(events);
+    this.#unsentBytes = bytes;
+    this.memory.count(bytes);
+  }
+
+  #takeUnsent(): string {
+    let text = "";
+    while (this.#unsent && text.length < longPiece) {
+      const next = this.#unsent.next();
+      if (!next.done) {
+        text += next.value;
+        continue;
+      }
+      this.#unsent = undefined;
+      this.memory.count(-this.#unsentBytes);
+    }
+    if (text !== "" && (this.#unsent || this.#reply || this.#hasMore)) this.#wake?.(true);
+    return text;
   }
 
   /** Ends the stream without a last event. */
@@ -322,7 +352,7 @@ class ConversationStream implements EventStream {
     const { store } = this.#context;
     const { reach } = this.#follow;
     const { id } = this.#known;
-    if (this.#text !== "") {
+    if (this.#unsent) {
       this.#hasMore = true;
       return;
     }
@@ -338,21 +368,21 @@ class ConversationStream implements EventStream {
       return;
     }
     this.#failing = false;
-    let text = "";
+    const events: Iterable<string>[] = [];
     if (!conversation) {
       this.#ended = true;
-      text = this.#events.deleted();
+      events.push([this.#events.deleted()]);
     } else {
-      for (const message of found) text += this.#tell(message);
+      for (const message of found) events.push(...this.#tell(message));
       // The log was read after the conversation: more may have been stored in between.
       const isRead = log === undefined || this.#next >= log.total;
       this.#hasMore = !isRead || this.#next !== conversation.logLength;
       this.#atOnce = isRead ? messagesAtOnce : messagesAfter(found.length, messagesAtOnce);
-      if (!this.#hasMore) text += this.#changesIn(conversation, isFollowing);
+      if (!this.#hasMore) events.push(...this.#changesIn(conversation, isFollowing));
     }
-    this.memory.count(2 * text.length - bytes);
-    if (text === "") return;
-    this.#text += text;
+    this.memory.count(-bytes);
+    if (events.length === 0) return;
+    this.#wait(events, bytes);
     this.#wake?.(true);
   }
 
@@ -361,12 +391,12 @@ class ConversationStream implements EventStream {
     return this.#context.store.listMessages(this.#follow.reach, id, { path: "all", order: "asc", ...slice });
   }
 
-  #tell(message: MessageRecord): string {
+  #tell(message: MessageRecord): readonly Iterable<string>[] {
     this.#next = message.seq + 1;
     this.#known = { ...this.#known, lastMessageId: message.id };
-    if (message.status !== "in_progress") return this.#events.message(message, endId(message));
+    if (message.status !== "in_progress") return [this.#events.message(message, endId(message))];
     const begun = this.#events.message({ ...message, content: "" }, `${message.seq}.0`);
-    return begun + this.#followReply(message, 0);
+    return [begun, [this.#followReply(message, 0)]];
   }
 
   /** Follows the running reply; returns what is to be sent first. */
@@ -383,7 +413,7 @@ class ConversationStream implements EventStream {
   }
 
   /** An event if the title, metadata, who answers, or the path otherwise than by a message, is not as the client knows it. */
-  #changesIn(conversation: ConversationRecord, isFollowing: boolean): string {
+  #changesIn(conversation: ConversationRecord, isFollowing: boolean): readonly Iterable<string>[] {
     const { title, metadata, lastMessageId, answeredBy, waitingSince } = this.#known;
     const isChanged =
       conversation.title !== title ||
@@ -392,6 +422,6 @@ class ConversationStream implements EventStream {
       conversation.waitingSince !== waitingSince;
     const isMoved = !isFollowing && conversation.lastMessageId !== lastMessageId;
     this.#known = isFollowing ? { ...conversation, lastMessageId } : conversation;
-    return isChanged || isMoved ? this.#events.conversation(conversation) : "";
+    return isChanged || isMoved ? [[this.#events.conversation(conversation)]] : [];
   }
 }

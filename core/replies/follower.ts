@@ -62,8 +62,8 @@ class ReplyFollower implements EventStream {
   #progressSent = 0;
   /** Whether the `accepted` event was sent, or is to be left out. */
   #acceptedSent: boolean;
-  /** How many of the last events were sent. */
-  #lastSent = 0;
+  /** The last events, once the first of their pieces was sent. */
+  #last: Iterator<string> | undefined;
   #ended = false;
   /** Undefined: nobody reads yet, or any more. */
   #wake: ((urgent: boolean) => void) | undefined;
@@ -133,22 +133,28 @@ class ReplyFollower implements EventStream {
       // It was cancelled for a process that had sent more than it could save.
       const isLost = feed.ended.status === "cancelled" && this.#offset > feed.text.length;
       if (isLost) text += this.#continuation(feed.text.length);
-      text += this.#nextOfLast(events.ended(feed.ended, this.#offset));
+      this.#last ??= events.ended(feed.ended, this.#offset)[Symbol.iterator]();
+      text += this.#nextOfLast(this.#last);
     }
     if (feed.released && !feed.ended) {
       this.#ended = true;
       text += events.released();
     }
-    return text === "" && !this.#ended ? undefined : { text, last: this.#ended };
+    if (text === "" && !this.#ended) return undefined;
+    return { text, last: this.#ended, within: this.#last !== undefined && !this.#ended };
   }
 
-  /** Each of the last events may have all of the text: those of a long one are made one by one. */
-  #nextOfLast(last: readonly (() => string)[]): string {
+  /** Each of the last events may have all of the text: no more of them is made than is sent. */
+  #nextOfLast(last: Iterator<string>): string {
     let text = "";
-    while (text.length < deltaLength && this.#lastSent < last.length) text += last[this.#lastSent++]?.();
-    this.#ended = this.#lastSent === last.length;
-    if (!this.#ended) this.#wake?.(true);
-    return text;
+    for (let next = last.next(); ; next = last.next()) {
+      this.#ended = next.done === true;
+      if (this.#ended) return text;
+      text += next.value;
+      if (text.length < deltaLength) continue;
+      this.#wake?.(true);
+      return text;
+    }
   }
 
   /** Tells the client to cut its text back to where the reply goes on without it, if it can be told. */

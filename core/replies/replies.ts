@@ -190,6 +190,7 @@ export class Replies {
 
   /** Cancels a reply in progress, wherever it runs, and resolves with the reply at its end. Idempotent. */
   async cancel(holder: Holder, reply: MessageRecord): Promise<MessageRecord> {
+    if (reply.status !== "in_progress") return reply;
     const { store } = this.#context;
     const feed = this.find(holder, reply);
     await this.#running.stop(reply.id, cancelled);

@@ -19,6 +19,7 @@ import {
   type UnansweredQuestion,
 } from "../store/records.ts";
 import type { Twin } from "../twins/twins.ts";
+import { jsonPieces } from "./json.ts";
 import type {
   ApiKeyResource,
   ClientTokenResource,
@@ -193,12 +194,19 @@ export interface ReplyEvents {
   continued(from: number, attempt: number): string | undefined;
   /** More text, as JSON. */
   delta(json: string, offset: number): string;
-  /** The last events, each to be made when it is sent: it may have all of the text. */
-  ended(message: MessageRecord, offset: number): readonly (() => string)[];
+  /** The last events, in pieces to be made as they are sent: each may have all of the text. */
+  ended(message: MessageRecord, offset: number): Iterable<string>;
   /** What is told in silence, for clients that do not see comments. Absent: a comment is sent. */
   silence?(): string;
   /** What a stream ends with whose process stops, while the reply goes on elsewhere. Empty: clients resume it there. */
   released(): string;
+}
+
+/** An event in pieces, which are made as they are sent. */
+function* eventPieces(id: number | string | undefined, data: object): Iterable<string> {
+  yield id === undefined ? "data: " : `id: ${id}\ndata: `;
+  yield* jsonPieces(data, encodeJson);
+  yield "\n\n";
 }
 
 /** The events of this service's own API. */
@@ -234,13 +242,13 @@ export class OwnEvents implements ReplyEvents {
     return encodeEvent(offset, `{"type":"delta","content":${json}}`);
   }
 
-  ended(message: MessageRecord, offset: number): readonly (() => string)[] {
+  *ended(message: MessageRecord, offset: number): Iterable<string> {
     if (message.error === null) {
-      const complete = () => ({ type: "complete", message: messageResource(message) });
-      return [() => encodeEvent(message.content.length, encodeJson(complete()))];
+      yield* eventPieces(message.content.length, { type: "complete", message: messageResource(message) });
+      return;
     }
     const error = { ...message.error, details: { messageId: message.id }, requestId: this.#requestId };
-    return [() => encodeEvent(offset, encodeJson({ type: "error", error }))];
+    yield encodeEvent(offset, encodeJson({ type: "error", error }));
   }
 
   released(): string {
@@ -268,8 +276,10 @@ export class ConversationEvents {
     return this.#event(this.#id, { type: "conversation", conversation: resource });
   }
 
-  message(message: MessageRecord, id: string): string {
-    return this.#event(id, { type: "message", message: messageResource(message) });
+  /** In pieces, as it may have a long text. */
+  message(message: MessageRecord, id: string): Iterable<string> {
+    this.#id = id;
+    return eventPieces(id, { type: "message", message: messageResource(message) });
   }
 
   deleted(): string {
@@ -283,8 +293,8 @@ export class ConversationEvents {
     const ended = (message: MessageRecord) => {
       const error = message.error && { ...message.error, details: { messageId }, requestId: this.#requestId };
       const end = error ? { type: "error", messageId, error } : { type: "complete", messageId };
-      const id = `${seq}.${message.content.length + 1}`;
-      return this.#event(id, { ...end, message: messageResource(message) });
+      this.#id = `${seq}.${message.content.length + 1}`;
+      return eventPieces(this.#id, { ...end, message: messageResource(message) });
     };
     return {
       accepted: () => "",
@@ -292,7 +302,7 @@ export class ConversationEvents {
       continued: (from, attempt) => progressed(encodeJson({ stage: "continued", from, attempt }), from),
       delta: (json, offset) =>
         this.#json(`${seq}.${offset}`, `{"type":"delta","messageId":"${messageId}","content":${json}}`),
-      ended: (message) => [() => ended(message)],
+      ended,
       released: () => {
         this.released = true;
         return "";

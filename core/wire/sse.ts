@@ -24,6 +24,8 @@ export interface EventPiece {
   readonly text: string;
   /** Whether it is the last one. Then end the body. */
   readonly last: boolean;
+  /** Whether it ends within an event: the rest of that is ready, and nothing else may come before it. */
+  readonly within?: boolean;
 }
 
 /**

@@ -6,6 +6,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { Held } from "../base/memory-budget.ts";
+import { slicesOf } from "./json.ts";
 import type { EventPiece, EventStream } from "./sse.ts";
 
 /** What a {@link TextStream} needs. */
@@ -18,22 +19,13 @@ export interface TextStreamOptions {
   readonly memory: Held;
 }
 
-/** The length of the pieces that a text is sent in, in code units. */
-const pieceLength = 65_536;
-
 /** For how long pieces may follow each other in a turn of the event loop, in milliseconds. */
 const turnMs = 10;
 
 /** Texts in pieces, none of which ends inside a surrogate pair: the first text, then those that are to be made. */
 export async function* piecesOf(first: string, rest: Iterator<string>): AsyncGenerator<string> {
-  for (let text: string | undefined = first; text !== undefined; text = rest.next().value) {
-    for (let from = 0; from < text.length; ) {
-      let end = Math.min(text.length, from + pieceLength);
-      if (/[\ud800-\udbff]/.test(text.charAt(end - 1))) end = Math.min(text.length, end + 1);
-      yield text.slice(from, end);
-      from = end;
-    }
-  }
+  for (let text: string | undefined = first; text !== undefined; text = rest.next().value)
+    yield* slicesOf(text);
 }
 
 /** The body of an answer in pieces: at most two are in memory, so that the last one is known as the last. */
