@@ -31,7 +31,7 @@ import { makeKey, manageKeys } from "./server/commands/keys.ts";
 import { countRetention } from "./server/commands/retention.ts";
 import { printTests } from "./server/commands/tests.ts";
 import { printToken } from "./server/commands/token.ts";
-import { createEngines, type Engines, warnOfModel } from "./server/engines.ts";
+import { createEngines, createGuard, type Engines, warnOfModel } from "./server/engines.ts";
 import { firstSteps } from "./server/first-steps.ts";
 import { createParts, type Parts } from "./server/lifecycle.ts";
 import { openLog } from "./server/log.ts";
@@ -110,6 +110,7 @@ async function run(settings: Settings): Promise<void> {
     opened.tools?.close(),
   );
   const engines = await createEngines(settings, log, tools);
+  const guard = await createGuard(settings, log);
   const twinsDir = findTwins(settings, samples);
   const openingTwins = openTwins(twinsDir, engines, log, toolProblem);
   const twins = await parts.open("twins", openingTwins, (files) => files.close());
@@ -122,7 +123,7 @@ async function run(settings: Settings): Promise<void> {
   });
   const { secret, verifyToken } = await openTokens(settings, log);
   const metrics = await openMetrics(settings, storage, parts);
-  const given = { storage, twins, engines, verifyToken, log, observe: metrics?.observe };
+  const given = { storage, twins, engines, guard, verifyToken, log, observe: metrics?.observe };
   const service = createService(serviceOptions(settings, given));
   const { shutdownGraceMs: graceMs, shutdownDelayMs: delayMs } = settings;
   const ready = service.ready().catch(blameDatabase(settings));
@@ -148,7 +149,7 @@ async function run(settings: Settings): Promise<void> {
 }
 
 /** What the service is made of besides its settings. */
-type Given = Pick<ServiceOptions, "verifyToken" | "log" | "observe"> & {
+type Given = Pick<ServiceOptions, "guard" | "verifyToken" | "log" | "observe"> & {
   readonly storage: Storage;
   readonly twins: TwinFiles;
   readonly engines: Engines;
@@ -156,12 +157,13 @@ type Given = Pick<ServiceOptions, "verifyToken" | "log" | "observe"> & {
 
 function serviceOptions(
   settings: Settings,
-  { storage, twins, engines, verifyToken, log, observe }: Given,
+  { storage, twins, engines, guard, verifyToken, log, observe }: Given,
 ): ServiceOptions {
   return {
     store: storage.store,
     twins,
     engines,
+    guard,
     pages: pagesOf(settings),
     limiter: storage.limiter,
     verifyToken,

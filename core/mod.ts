@@ -51,6 +51,7 @@ export {
   type TurnOrigin,
   type TwinEngine,
 } from "./twins/engine.ts";
+export type { Guard, Verdict } from "./twins/guard.ts";
 export { type Tool, type ToolContext, type ToolSource, toolsOf } from "./twins/tools.ts";
 export {
   createTwinList,

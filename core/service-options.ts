@@ -35,6 +35,7 @@ import { createMemoryStore } from "./store/memory.ts";
 import type { Store } from "./store/store.ts";
 import { tokenBudgetRange } from "./store/token-budgets.ts";
 import { createEchoEngine, type TwinEngine } from "./twins/engine.ts";
+import { type Guard, guardRule } from "./twins/guard.ts";
 import type { TwinSource } from "./twins/twins.ts";
 
 /** The minimum and maximum of a key's requests in an hour. */
@@ -132,6 +133,8 @@ const table = {
     },
     () => ({ echo: createEchoEngine() }),
   ),
+  /** Decides what engines are asked, and what of their text is told: `createModeration()` asks a model. Default: nothing does. */
+  guard: without<Guard>(guardRule),
   /**
    * Verifies the JWT that keys are created with; `createJwtVerifier()` makes one. Resolves with the owner that a token
    * is for, 1 to 255 printable characters, or with a {@link VerifiedToken}. Rejects with an {@link ApiError}, usually `invalid_token`. If it resolves or

@@ -6,6 +6,7 @@
 
 export { type Briefing, createBriefings, type KnowledgeSource } from "./briefing.ts";
 export { createKnowledgeEngine } from "./engine.ts";
+export { refusalOf } from "./languages/refusals.ts";
 export {
   createKnowledgeIndex,
   type FoundSection,

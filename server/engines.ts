@@ -9,10 +9,11 @@ import { createOpenAIEngine, type Embed } from "../adapters/openai-models/mod.ts
 import { probeModel } from "../adapters/openai-models/probe.ts";
 import type { Log } from "../core/base/log.ts";
 import { createEchoEngine, type TwinEngine } from "../core/twins/engine.ts";
+import type { Guard } from "../core/twins/guard.ts";
 import type { ToolSource } from "../core/twins/tools.ts";
 import { createEmbeddingFiles, embeddingsFolder } from "./embedding-files.ts";
 import { runtime } from "./process.ts";
-import { nameOf, type Settings } from "./settings.ts";
+import { ConfigError, nameOf, type Settings } from "./settings.ts";
 
 /** Engines by the names that twin files use. */
 export type Engines = Readonly<Record<string, TwinEngine>>;
@@ -50,6 +51,31 @@ export async function createEngines(settings: Settings, log: Log, tools?: ToolSo
     log,
   });
   return { ...offline, openai };
+}
+
+/**
+ * What decides what twins are asked and what they say. Undefined: nothing does.
+ *
+ * @throws {ConfigError} if there is a model for it, and no address
+ */
+export async function createGuard(settings: Settings, log: Log): Promise<Guard | undefined> {
+  const { moderationModel: model, moderationBaseUrl, moderationApiKey, modelBaseUrl, modelApiKey } = settings;
+  if (model === undefined) {
+    const names = (["moderationBaseUrl", "moderationApiKey"] as const).filter(
+      (name) => settings[name] !== undefined,
+    );
+    for (const name of names) log("warn", `${nameOf(name)} does nothing without MODERATION_MODEL`);
+    return undefined;
+  }
+  const baseUrl = moderationBaseUrl ?? modelBaseUrl;
+  if (baseUrl === undefined) {
+    const wanted = "it needs an address: set MODERATION_BASE_URL or MODEL_BASE_URL";
+    throw new ConfigError(`${nameOf("moderationModel")}: ${wanted}.`);
+  }
+  // A key is for its own server alone.
+  const apiKey = moderationApiKey ?? (baseUrl === modelBaseUrl ? modelApiKey : undefined);
+  const { createModeration } = await import("../adapters/openai-models/moderation.ts");
+  return createModeration({ baseUrl, apiKey, model });
 }
 
 /** What makes vectors of texts, kept beside the database. Undefined: no model for it is set. */

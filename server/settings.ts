@@ -52,6 +52,14 @@ export type DatabaseChoice =
   | { readonly kind: "sqlite"; readonly path: string }
   | { readonly kind: "postgres"; readonly url: string };
 
+/** The address of a model's server. */
+const modelAddress = {
+  expected: "an http: or https: address up to and including /v1, without a query, user or password",
+  parse: (text: string) => text.replace(/\/+$/, ""),
+  accepts: (text: unknown) => isUrlOf(text, "http:", "https:") && matches(/^[^?#@]*$/)(text),
+  secret: true,
+} as const;
+
 /** All settings, in the order in which the docs list them. */
 export const settings = {
   host: setting({
@@ -155,10 +163,7 @@ export const settings = {
   modelBaseUrl: setting({
     variable: "MODEL_BASE_URL",
     about: "address of an OpenAI-compatible API, such as `http://127.0.0.1:11434/v1`",
-    expected: "an http: or https: address up to and including /v1, without a query, user or password",
-    parse: (text) => text.replace(/\/+$/, ""),
-    accepts: (text) => isUrlOf(text, "http:", "https:") && matches(/^[^?#@]*$/)(text),
-    secret: true,
+    ...modelAddress,
   }),
   modelApiKey: secretSetting({
     variable: "MODEL_API_KEY",
@@ -175,6 +180,25 @@ export const settings = {
     variable: "MODEL_EMBEDDINGS",
     about: "model of that address that finds sections by their meaning, too: see docs/twins.md",
     ...trimmedText,
+  }),
+  moderationModel: setting({
+    variable: "MODERATION_MODEL",
+    about:
+      "model that decides, by `/moderations`, what twins are asked and what they say: see docs/guards.md",
+    ...trimmedText,
+  }),
+  moderationBaseUrl: setting({
+    variable: "MODERATION_BASE_URL",
+    otherwise: "MODEL_BASE_URL",
+    about: "address of the OpenAI-compatible API that has it",
+    ...modelAddress,
+  }),
+  moderationApiKey: secretSetting({
+    variable: "MODERATION_API_KEY",
+    otherwise: "MODEL_API_KEY, if the address is the same",
+    about: "API key for that address",
+    expected: "printable ASCII text without spaces",
+    accepts: matches(/^[!-~]+$/),
   }),
   continueReplies: setting({
     variable: "CONTINUE_REPLIES",

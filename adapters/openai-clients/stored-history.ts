@@ -66,6 +66,7 @@ async function readPath(
     path: "all",
     offset: 0,
     limit: mostRead,
+    asTold: true,
     characters: mostCharactersAsked,
   } as const;
   for await (const { items } of readPortions(store, reach, conversationId, slice)) {
@@ -75,9 +76,9 @@ async function readPath(
     );
     for (const message of items) messages.set(message.id, message);
   }
-  const path: MessageRecord[] = [];
+  const path: (MessageRecord & { readonly told: string | null })[] = [];
   for (let message = messages.get(last); message; message = messages.get(message.after ?? ""))
-    path.push(message);
+    path.push({ ...message, told: message.content === "" ? "" : null });
   const seen = withoutFailed(path.reverse()).filter((message, index, all) => {
     const reply = message.role === "assistant" ? message : all[index + 1];
     return reply?.content.trim() !== "";

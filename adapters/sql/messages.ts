@@ -44,7 +44,7 @@ export function messageMethods(
       if (!row) return [];
       const current = pathFromRow(row);
       const path = await findPath(driver, conversationId, seq, current);
-      if (Number(row.alone_count) > 0) {
+      if (Number(row.alone_count) > 0 || Number(row.has_told) > 0) {
         const before = rangesAt(path, 0, lengthOf(path, 0) - 1);
         return readMixedHistory(driver, { owner, conversationId, before, characters });
       }
@@ -76,7 +76,10 @@ export function messageMethods(
   };
 }
 
-/** The history of a path on which messages stand alone, so that places do not tell questions from replies. */
+/**
+ * The history of a path on which messages stand alone, so that places do not tell questions from replies, or something else
+ * is told in a question's place.
+ */
 async function readMixedHistory(
   driver: SqlDriver,
   of: { owner: string; conversationId: string; before: MessageRanges; characters: number },
@@ -89,6 +92,7 @@ async function readMixedHistory(
     role: String(row.role) as MessageRecord["role"],
     status: String(row.status) as MessageRecord["status"],
     alone: Number(row.alone) === 1,
+    told: Number(row.is_silent) === 1 ? "" : null,
   }));
   const ranges: [number, number][] = [];
   for (const { seq } of windowOf(withoutFailed(marks))) {
@@ -96,11 +100,11 @@ async function readMixedHistory(
     if (last?.[1] === seq) last[1]++;
     else ranges.push([seq, seq + 1]);
   }
-  const newestFirst = await readRanges(driver, historyIn.desc, [owner, conversationId], ranges, characters);
+  const newestFirst = await readRanges(driver, toldIn.desc, [owner, conversationId], ranges, characters);
   return historySeen(newestFirst.reverse().map(historyFromRow), characters);
 }
 
-const marksIn = `SELECT seq, role, status, alone FROM messages
+const marksIn = `SELECT seq, role, status, alone, CASE told WHEN '' THEN 1 ELSE 0 END AS is_silent FROM messages
   WHERE conversation_id = $1 AND seq >= $2 AND seq < $3 ORDER BY seq`;
 
 async function listMessages(
@@ -124,7 +128,7 @@ async function listMessages(
   const ranges = rangesAt(path, first, last);
   const rows = await readRanges(
     driver,
-    messagesIn[slice.order],
+    (slice.asTold ? messagesToldIn : messagesIn)[slice.order],
     [owner, conversationId],
     ranges,
     slice.characters,
@@ -225,7 +229,9 @@ function selectRange(columns: string): Readonly<Record<"asc" | "desc", RangeStat
 }
 
 const messagesIn = selectRange(messageColumns);
+const messagesToldIn = selectRange(messageColumns.replace("content", "COALESCE(told, content) AS content"));
 const historyIn = selectRange("role, content, status");
+const toldIn = selectRange("role, COALESCE(told, content) AS content, status");
 
 /** The path to a message. Only where it leaves the current one, the conversation's branches are read. */
 export async function findPath(
@@ -246,7 +252,7 @@ const branchesTo = `SELECT seq, branch_from FROM messages
 /** What a model does not see is found in an index of its own. */
 const failedBefore = `SELECT seq FROM messages WHERE conversation_id = $1 AND seq < $2 AND status = 'failed'`;
 
-const countFailed = `SELECT path, alone_count,
+const countFailed = `SELECT path, alone_count, has_told,
     (SELECT count(*) FROM messages WHERE conversation_id = $2 AND seq < $4 AND status = 'failed') AS failed
   FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
 

@@ -26,7 +26,7 @@ import { addUsage } from "./usage.ts";
 /** The store's methods about replies in progress. */
 export function replyMethods(
   driver: SqlDriver,
-): Pick<Store, "beginReply" | "addMessage" | "saveReply" | "endReply" | "requestCancel"> {
+): Pick<Store, "beginReply" | "addMessage" | "saveReply" | "endReply" | "replaceQuestion" | "requestCancel"> {
   const saves = new Saves(driver);
   return {
     async beginReply(begin) {
@@ -60,6 +60,17 @@ export function replyMethods(
       const result = await driver.batch(endStatements(end));
       const reached = result.committed && end.reserved ? reachedIn(result.rows) : [];
       return reached.length > 0 ? reached : result.committed;
+    },
+
+    async replaceQuestion({ owner, conversationId, id, told }) {
+      const isOf = "WHERE owner = $1 AND conversation_id = $2 AND id = $3";
+      await driver.batch([
+        { sql: `UPDATE messages SET told = $4 ${isOf}`, params: [owner, conversationId, id, told] },
+        {
+          sql: "UPDATE conversations SET has_told = 1 WHERE owner = $1 AND id = $2",
+          params: [owner, conversationId],
+        },
+      ]);
     },
 
     async requestCancel({ owner, endUser = null }, id) {

@@ -10,6 +10,7 @@ import { firstTables } from "./steps/first-tables.ts";
 import { oldestVersion } from "./steps/oldest-version.ts";
 import { peopleAnswer } from "./steps/people-answer.ts";
 import { previousSecrets } from "./steps/previous-secrets.ts";
+import { questionsTold } from "./steps/questions-told.ts";
 import type { SqlDialect, Step } from "./steps/step.ts";
 import { tokenBudgets } from "./steps/token-budgets.ts";
 
@@ -34,6 +35,7 @@ export const steps: readonly Step[] = [
   previousSecrets,
   conversationMetadata,
   tokenBudgets,
+  questionsTold,
 ];
 
 /** The version of an up-to-date database. An empty one has version 0. */

@@ -12,6 +12,7 @@ import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
+import type { Guard } from "../twins/guard.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
 import { ApiError } from "../wire/errors.ts";
 import type { ConversationCache } from "./conversation-cache.ts";
@@ -29,6 +30,8 @@ export interface ReplyContext {
   readonly sha256: Sha256;
   readonly twins: TwinSource;
   readonly engines: Readonly<Record<string, TwinEngine>>;
+  /** What engines are asked through. Undefined: nothing. */
+  readonly guard: Guard | undefined;
   /** How long a producer keeps its reply without saving it, in milliseconds. */
   readonly leaseMs: number;
   /** Silence on a stream after which a keep-alive comment is sent, in milliseconds. */

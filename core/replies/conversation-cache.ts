@@ -86,10 +86,14 @@ export class ConversationCache {
     return copyWithWords(history);
   }
 
-  /** Adds a question and its reply, which has ended. */
-  add(question: MessageRecord, reply: MessageRecord): void {
+  /**
+   * Adds a question and its reply, which has ended. `told`: what a model is told in the question's place. Empty: neither the
+   * question nor the reply.
+   */
+  add(question: MessageRecord, reply: MessageRecord, told = question.content): void {
     const id = question.conversationId;
-    const added = reply.status === "failed" ? [] : [asModelSees(question), asModelSees(reply)];
+    const isSeen = reply.status !== "failed" && told !== "";
+    const added = isSeen ? [asModelSees({ ...question, content: told }), asModelSees(reply)] : [];
     const known = this.#entries.get(id);
     const isEnd = known?.lastMessageId === question.after;
     const before = question.after === null ? [] : isEnd ? known?.history : undefined;

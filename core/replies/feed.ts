@@ -75,7 +75,7 @@ function storable(text: string): string {
 }
 
 /** How long a reply may be, in UTF-16 code units. One that would be longer ends there. */
-const mostReplyLength = 4 * 1024 * 1024;
+export const mostReplyLength = 4 * 1024 * 1024;
 
 /** Who feeds a feed. */
 export interface FeedSource {

@@ -9,10 +9,17 @@ import type { LogLevel } from "../base/log.ts";
 import type { Held } from "../base/memory-budget.ts";
 import { type MessageRecord, mostCharactersRemembered } from "../store/records.ts";
 import { type Store, StoreUnavailable } from "../store/store.ts";
-import { type EngineProgress, ModelError, type TwinEngine } from "../twins/engine.ts";
+import {
+  type EngineProgress,
+  type EngineResult,
+  ModelError,
+  type Turn,
+  type TwinEngine,
+} from "../twins/engine.ts";
 import { type Production, questionBytes, type ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, type DraftWatcher, failed, type Outcome, toldOf } from "./draft.ts";
 import { type FeedSource, ReplyFeed } from "./feed.ts";
+import { askGuarded } from "./guarding.ts";
 import { ReplyReport } from "./report.ts";
 import { type Replaced, retryMs, Saver } from "./saver.ts";
 
@@ -31,6 +38,8 @@ export class Producer implements FeedSource, DraftWatcher {
   #asked = false;
   /** The last follower on this process has left. */
   #leftHere = false;
+  /** What later histories tell in the question's place. Empty: nothing of this exchange. Undefined: the question. */
+  #told: string | undefined;
 
   /** `isReadHere`: whether followers on this process read the saved text. */
   constructor(context: ReplyContext, production: Production, isReadHere: () => boolean) {
@@ -107,7 +116,7 @@ export class Producer implements FeedSource, DraftWatcher {
     const saved = await this.saver.end(outcome);
     this.#report.ended(saved?.own && outcome !== "lost" ? outcome : undefined);
     if (saved?.own) {
-      conversations.add(question, saved.message);
+      conversations.add(question, saved.message, this.#told);
       this.feed.end(saved.message);
       return undefined;
     }
@@ -128,10 +137,29 @@ export class Producer implements FeedSource, DraftWatcher {
       const origin = { owner, endUser, conversationId: question.conversationId, messageId: reply.id };
       const { content } = question;
       const turn = { twin, history, memory, content, origin, traceparent, readAlong, format, ...partial };
-      this.draft.end(completed(await engine.reply(turn, this.draft.output())));
+      this.draft.end(completed(await this.#ask(engine, turn)));
     } catch (error) {
       if (!this.draft.closed) this.draft.end(this.#fail(error));
     }
+  }
+
+  #ask(engine: TwinEngine, turn: Turn): Promise<EngineResult> {
+    const { guard, clock } = this.#context;
+    const output = this.draft.output();
+    if (!guard) return engine.reply(turn, output);
+    const replaceQuestion = (told: string) => this.#replaceQuestion(told);
+    return askGuarded({ guard, clock, replaceQuestion }, engine, turn, output);
+  }
+
+  /** Before anything is told: whoever ends the reply, the question is in no later history. */
+  async #replaceQuestion(told: string): Promise<void> {
+    const { owner, question } = this.production;
+    const { id, conversationId } = question;
+    const replaced = { owner, conversationId, id, told };
+    await this.#whileAway("a question's replacement could not be stored", () =>
+      this.#context.store.replaceQuestion(replaced),
+    );
+    this.#told = told;
   }
 
   /**
@@ -139,28 +167,36 @@ export class Producer implements FeedSource, DraftWatcher {
    * reply.
    */
   async #readConversation(known: string | null | undefined) {
-    const { owner, twin, question, reply, history } = this.production;
-    const { conversations, store, clock, log } = this.#context;
+    const { owner, twin, question, history } = this.production;
+    const { conversations, store } = this.#context;
     const reserve = (bytes: number) => {
       if (!this.memory.reserve(bytes)) throw new StoreUnavailable("Others hold all memory.");
     };
     let historyBytes = 0; // not known before it was read once
+    return this.#whileAway("the history for a reply could not be read", async () => {
+      reserve(historyBytes);
+      this.memory.count(-historyBytes); // there is room for it
+      const [endUser, seen] = await Promise.all([
+        conversations.endUserOf(owner, question.conversationId),
+        history ?? conversations.historyOf(owner, question),
+      ]);
+      const memory = known === undefined ? await readMemory(store, owner, endUser, twin.id) : known;
+      historyBytes = history ? 0 : questionBytes("", seen); // one that a request had is counted
+      reserve(historyBytes);
+      return { endUser, history: seen, memory };
+    });
+  }
+
+  /** Asks the store again while it is away, until the reply is over. */
+  async #whileAway<Result>(failure: string, ask: () => Promise<Result>): Promise<Result> {
+    const { clock, log } = this.#context;
+    const messageId = this.production.reply.id;
     for (let level: LogLevel = "warn"; ; level = "debug") {
       try {
-        reserve(historyBytes);
-        this.memory.count(-historyBytes); // there is room for it
-        const [endUser, seen] = await Promise.all([
-          conversations.endUserOf(owner, question.conversationId),
-          history ?? conversations.historyOf(owner, question),
-        ]);
-        const memory = known === undefined ? await readMemory(store, owner, endUser, twin.id) : known;
-        historyBytes = history ? 0 : questionBytes("", seen); // one that a request had is counted
-        reserve(historyBytes);
-        return { endUser, history: seen, memory };
+        return await ask();
       } catch (error) {
         if (this.draft.closed || !(error instanceof StoreUnavailable)) throw error;
-        const message = "the history for a reply could not be read; it will be tried again";
-        log(level, message, { messageId: reply.id, error });
+        log(level, `${failure}; it will be tried again`, { messageId, error });
         await sleep(clock, retryMs);
       }
     }

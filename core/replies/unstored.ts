@@ -12,6 +12,7 @@ import { tooMuchAtOnce } from "../wire/errors.ts";
 import { questionBytes, type ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, failed, toldOf } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
+import { askGuarded } from "./guarding.ts";
 import { readMemory, requireEngine, tooLong } from "./producer.ts";
 import { ReplyReport } from "./report.ts";
 import { newMessages, type Send } from "./send.ts";
@@ -108,7 +109,7 @@ function run(
   turn: UnstoredTurn,
   { reply, engine, memory, reserved }: Beginning,
 ): UnstoredReply {
-  const { clock, maxReplyMs, store } = context;
+  const { clock, guard, maxReplyMs, store } = context;
   const { owner, endUser, twin, history, content, format } = turn;
   const report = new ReplyReport(context, { reply, engine, ...turn });
   const feed = new ReplyFeed(reply, context.memory.hold(turn));
@@ -128,7 +129,12 @@ function run(
       const known = await readMemory(store, owner, origin.endUser, twin.id);
       const traceparent = report.traceparent();
       const given = { twin, history, memory: known, content, format, origin, traceparent };
-      draft.end(completed(await requireEngine({ twin, engine }).reply(given, draft.output())));
+      const asked = requireEngine({ twin, engine });
+      const output = draft.output();
+      const answer = guard
+        ? askGuarded({ guard, clock, replaceQuestion: async () => {} }, asked, given, output)
+        : asked.reply(given, output);
+      draft.end(completed(await answer));
     } catch (error) {
       if (!draft.closed) draft.end(failed(report.failed(error), toldOf(error)));
     }

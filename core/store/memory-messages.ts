@@ -28,7 +28,11 @@ export function messageMethods(
       return { ...record, content: firstCharacters(rest, characters) };
     },
 
-    async listMessages(reach, conversationId, { order, offset, limit, after, path: which, characters }) {
+    async listMessages(
+      reach,
+      conversationId,
+      { order, offset, limit, after, path: which, asTold, characters },
+    ) {
       const entry = findConversation(records, reach, conversationId);
       if (!entry) return undefined;
       const { messages } = entry;
@@ -38,7 +42,9 @@ export function messageMethods(
       const place = behind?.conversation === entry ? placeOn(path, behind.record.seq) : undefined;
       if (after !== undefined && place === undefined) return undefined;
       const { first, last, total } = placesOf({ order, offset, limit }, length, place);
-      const items = messagesAt(entry, path, first, last).map(({ record }) => record);
+      const items = messagesAt(entry, path, first, last).map(({ record, told }) => {
+        return asTold && told !== undefined ? { ...record, content: told } : record;
+      });
       const inOrder = order === "asc" ? items : items.reverse();
       return { items: upTo(inOrder, characters), total };
     },
@@ -47,8 +53,12 @@ export function messageMethods(
       const entry = findConversation(records, reach, conversationId);
       if (!entry) return [];
       const path = pathTo(seq, entry.path, entry.branches);
-      const before = messagesAt(entry, path, 0, lengthOf(path, 0) - 1).map(({ record }) => record);
-      const history = withoutFailed(before).map(({ role, content }) => ({ role, content }));
+      const before = messagesAt(entry, path, 0, lengthOf(path, 0) - 1).map(({ record, told = null }) => {
+        return { ...record, told };
+      });
+      const history = withoutFailed(before).map(({ role, content, told }) => {
+        return { role, content: told ?? content };
+      });
       return historySeen(history, characters);
     },
   };

@@ -44,6 +44,8 @@ export interface MessageEntry {
   lastAttempt?: boolean | undefined;
   /** What equal questions without an answer have in common. */
   unanswered?: string | undefined;
+  /** Of a question: what histories have in its place. Empty: neither it nor its reply. */
+  told?: string | undefined;
 }
 
 /** An idempotency claim. */

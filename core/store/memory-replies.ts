@@ -45,7 +45,7 @@ import type { ReachedBudget, TokenReservation } from "./token-budgets.ts";
 /** The store's methods about replies in progress. */
 export function replyMethods(
   records: MemoryRecords,
-): Pick<Store, "beginReply" | "addMessage" | "saveReply" | "endReply" | "requestCancel"> {
+): Pick<Store, "beginReply" | "addMessage" | "saveReply" | "endReply" | "replaceQuestion" | "requestCancel"> {
   return {
     async beginReply(begin) {
       return beginReply(records, begin);
@@ -77,6 +77,11 @@ export function replyMethods(
       if (end.holder !== undefined && entry.lease.holder !== end.holder) return false;
       const reached = endRunning(records, entry, end);
       return reached.length > 0 ? reached : true;
+    },
+
+    async replaceQuestion({ owner, conversationId, id, told }) {
+      const entry = findMessage(records, { owner }, id);
+      if (entry?.record.conversationId === conversationId) entry.told = told;
     },
 
     async requestCancel(reach, id) {

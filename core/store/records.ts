@@ -184,14 +184,19 @@ function isQuestion(message: object): boolean {
   return "role" in message && message.role === "user";
 }
 
-/** The messages of a path, oldest first, without those of exchanges whose reply failed, or runs. */
-export function withoutFailed<Message extends Pick<MessageRecord, "role" | "status" | "alone">>(
-  path: readonly Message[],
-): readonly Message[] {
+/**
+ * The messages of a path, oldest first, without those of exchanges whose reply failed, or runs, and those of which nothing is
+ * told. `told`: what is told in a question's place; null: the question.
+ */
+export function withoutFailed<
+  Message extends Pick<MessageRecord, "role" | "status" | "alone"> & { readonly told: string | null },
+>(path: readonly Message[]): readonly Message[] {
   return path.filter((message, index) => {
     const { alone, role } = message;
-    const { status } = (!alone && role === "user" ? path[index + 1] : message) ?? {};
-    return status === "completed" || status === "cancelled";
+    const isQuestion = !alone && role === "user";
+    const { status } = (isQuestion ? path[index + 1] : message) ?? {};
+    const question = alone || isQuestion ? message : path[index - 1];
+    return (status === "completed" || status === "cancelled") && question?.told !== "";
   });
 }
 

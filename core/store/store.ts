@@ -247,6 +247,8 @@ export interface MessageSlice extends Slice {
    * With `all` and `asc`, `offset` is the number (`seq`) of the first message: so the log is read on.
    */
   readonly path?: "current" | "all" | undefined;
+  /** Whether questions have, as their content, what a model is told in their place ({@link Store.replaceQuestion}). */
+  readonly asTold?: boolean | undefined;
   /**
    * How many characters (Unicode code points) the messages may have together: those that would be more are left out, but
    * never the first one.
@@ -478,6 +480,13 @@ export interface Store {
   ): Promise<boolean>;
   /** What twins know of people of all owners who have no conversation, if it was last changed before a moment. */
   findIdleMemories(slice: IdleSlice<IdleMemory>): Promise<IdleListing<IdleMemory, IdleMemory>>;
+  /** From now on, histories have `told` in a question's place. If it is empty, they have neither the question nor its reply. */
+  replaceQuestion(
+    question: Pick<MessageRecord, "id" | "conversationId"> & {
+      readonly owner: string;
+      readonly told: string;
+    },
+  ): Promise<void>;
   /** Asks the holder of a reply in progress to cancel it. Does not affect other messages. */
   requestCancel(reach: Reach, id: string): Promise<void>;
   /** Replies in progress whose lease ran out before `expiredBefore`, of any holder. */

@@ -193,7 +193,7 @@ export async function createKnowledgeIndex(
   earlier?: KnowledgeIndex,
 ): Promise<KnowledgeIndex> {
   const { name, instructions, documents = [] } = twin;
-  const language = twin.language ? languageOf(twin.language) : guessLanguage(textOf(twin));
+  const language = languageOfTwin(twin);
   const same = earlier?.language === language ? earlier : undefined;
   const gone = new Map(same?.parts);
   const read = readInstructions(name, instructions);
@@ -264,6 +264,11 @@ function textWithPath(section: Section): string {
 }
 
 /** The beginnings of a twin's texts, to guess the language from. */
+/** The language that a twin speaks: the one that it names, or else its text's. */
+export function languageOfTwin(twin: IndexedTwin): Language {
+  return twin.language ? languageOf(twin.language) : guessLanguage(textOf(twin));
+}
+
 function textOf({ instructions, documents = [] }: IndexedTwin): string {
   return [
     instructions.slice(0, 20_000),

@@ -9,6 +9,7 @@ import { before, describe, test } from "node:test";
 import type { EndReply } from "../../core/store/records.ts";
 import type { MessageSlice, Store } from "../../core/store/store.ts";
 import {
+  addAlone,
   begin,
   converse,
   failure,
@@ -213,6 +214,44 @@ export function messagesContract(open: () => Store): void {
           ...third,
         ]);
       }
+    });
+
+    test("histories have what replaces a question, and nothing of an exchange whose question has nothing in its place", async () => {
+      const { owner, id } = await newConversation(store);
+      const asked = async (content: string) => {
+        const begun = await begin(store, owner, id, { content });
+        await store.endReply(toEnd(begun, { content: `to ${content}` }));
+        return begun.question;
+      };
+      const [first, second, third] = [await asked("1?"), await asked("2?"), await asked("3?")];
+      const replace = ({ id: question }: { id: string }, told: string) =>
+        store.replaceQuestion({ owner, conversationId: id, id: question, told });
+      await replace(first, "once more");
+      await replace(first, "(one)?");
+      await replace(second, "");
+      await store.replaceQuestion({ owner: newOwner(), conversationId: id, id: third.id, told: "" });
+      await store.replaceQuestion({ owner, conversationId: "other", id: third.id, told: "" });
+      const read = async (seq: number, characters = whole.characters) => {
+        const history = await store.readHistory({ owner }, id, { seq, characters });
+        return history.map(({ role, content }) => `${role}: ${content}`);
+      };
+      const seen = ["user: (one)?", "assistant: to 1?", "user: 3?", "assistant: to 3?"];
+      assert.deepEqual(await read(6), seen);
+      assert.deepEqual(await read(6, 10), seen.slice(2));
+      assert.deepEqual(await read(4), seen.slice(0, 2));
+      const { items } = await messagesOf(store, owner, id);
+      assert.deepEqual(
+        items.map(({ content }) => content),
+        ["1?", "to 1?", "2?", "to 2?", "3?", "to 3?"],
+      );
+      const page = { ...whole, order: "desc", path: "all", asTold: true, offset: 0, limit: 10 } as const;
+      const told = await store.listMessages({ owner }, id, page);
+      assert.deepEqual(
+        told?.items.map(({ content }) => content),
+        ["to 3?", "3?", "to 2?", "", "to 1?", "(one)?"],
+      );
+      await addAlone(store, owner, id, { content: "Alone." });
+      assert.deepEqual(await read(7), [...seen, "assistant: Alone."]);
     });
 
     test("history begins at a multiple of 25 questions and has 25 to 49, and failed ones are not counted", async () => {

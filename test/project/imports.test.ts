@@ -51,7 +51,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     "static-text",
   ],
   "core/api": ["routes", "lookup", "document/mod", "document/examples"],
-  "adapters/openai-models": ["mod", "continuation", "embeddings", "node-transport", "probe"],
+  "adapters/openai-models": ["mod", "continuation", "embeddings", "moderation", "node-transport", "probe"],
   "adapters/postgres": ["mod", "connections", "driver", "hosts"],
   "adapters/redis": ["mod", "address"],
   "adapters/sqlite": ["mod", "file"],
