@@ -31,13 +31,15 @@ const onlyNode = "tests only adapters/servers/node/mod.ts";
 const ownNode = "tells nothing about the runtime that the run on Node does not";
 const otherNode = "takes long, and tells little that the run on the machine's own Node does not";
 
-/** Folders whose tests compute on injected time: requests in this process, replies on a test's clock. */
+/** Tests that compute on injected time: requests in this process, replies on a test's clock. */
 const computing = [
   "api",
   "base",
   "bench",
   "mcp-clients",
   "openai-clients",
+  "openai-models/calls.test.ts",
+  "openai-models/faults.test.ts",
   "otel",
   "replies",
   "simulation",
@@ -50,7 +52,7 @@ const computing = [
 const leftToFull = Object.fromEntries(
   process.env.FULL === "1"
     ? []
-    : computing.map((folder) => [folder, "computes on injected time; FULL=1 runs it here, too"]),
+    : computing.map((tests) => [tests, "computes on injected time; FULL=1 runs it here, too"]),
 );
 
 /** The tests of PostgreSQL, but not those of its plans. */
@@ -106,6 +108,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       browser: otherNode,
       clients: otherNode,
       "client/size.test.ts": otherNode,
+      commands: otherNode,
       knowledge: otherNode,
       "project/pages.test.ts": otherNode,
       "sql/copy.test.ts": otherNode,
@@ -115,6 +118,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "redis/redis.test.ts": otherNode,
       "server/server.test.ts":
         "starts the server dozens of times, which takes long; start.test.ts starts it here",
+      "server/tools.test.ts": otherNode,
     },
   },
   deno: {
