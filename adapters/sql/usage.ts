@@ -4,6 +4,7 @@
  * @module
  */
 
+import { setImmediate } from "node:timers/promises";
 import {
   type ConversationRecord,
   type CountedReply,
@@ -11,8 +12,8 @@ import {
   type EndReply,
   type Usage,
 } from "../../core/store/records.ts";
-import type { Store, UsageGroup } from "../../core/store/store.ts";
-import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
+import type { Store, UsageGroup, UsageSum } from "../../core/store/store.ts";
+import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { personOf, takeTurns } from "./people.ts";
 import { reachedIn, settleTokens } from "./token-budgets.ts";
 
@@ -89,6 +90,9 @@ export function forgetUsage(owner: string, endUser: string): SqlStatement[] {
 /** How much the clocks of processes may differ, in milliseconds. */
 const marginMs = 1000;
 
+/** How many sums are read at once, if a group has no more by itself: SQLite holds up everything else meanwhile. */
+const sumsAtOnce = 10_000;
+
 /** The store's methods about usage. */
 export function usageMethods(driver: SqlDriver, exclusive: boolean): Pick<Store, "countReply" | "listUsage"> {
   return {
@@ -113,35 +117,47 @@ export function usageMethods(driver: SqlDriver, exclusive: boolean): Pick<Store,
     },
 
     async listUsage(owner, { from, to, groupBy, offset, limit }) {
-      const column = groupBy === "day" ? "day" : "name";
-      const where = "FROM usage_sums WHERE owner = $1 AND kind = $2 AND day >= $3 AND day <= $4";
-      const params = [owner, groupBy, from, to];
-      // Only the page's groups are summed, and those behind it counted: the index is read once, and no other row.
-      const found = await driver.all(
-        `SELECT DISTINCT ${column} AS group_name ${where} ORDER BY ${column} LIMIT $5 OFFSET $6`,
-        [...params, limit, offset],
-      );
-      const [first, last] = [found.at(0), found.at(-1)].map((row) => row && String(row.group_name));
-      const [counted] = await driver.all(
-        `SELECT count(DISTINCT ${column}) AS behind ${where}${last === undefined ? "" : ` AND ${column} > $5`}`,
-        last === undefined ? params : [...params, last],
-      );
-      const behind = Number(counted?.behind);
-      if (first === undefined || last === undefined) return { items: [], total: behind }; // all of them
-      const rows = await driver.all(
-        `SELECT ${column} AS group_name, sum(replies) AS replies, sum(input_tokens) AS input_tokens,
-          sum(output_tokens) AS output_tokens, sum(cached_input_tokens) AS cached_input_tokens ${where}
-          AND ${column} >= $5 AND ${column} <= $6 GROUP BY ${column} ORDER BY ${column} LIMIT $7`,
-        [...params, first, last, limit],
-      );
-      const items = rows.map((row) => ({
-        group: String(row.group_name) || null,
-        replies: Number(row.replies),
-        inputTokens: Number(row.input_tokens),
-        outputTokens: Number(row.output_tokens),
-        cachedInputTokens: Number(row.cached_input_tokens),
-      }));
-      return { items, total: offset + found.length + behind };
+      const group = groupBy === "day" ? "day" : "name";
+      const items: UsageSum[] = [];
+      let total = 0;
+      // Windows of the index, each with all sums of its groups: others have their turn between them.
+      for (let after: string | undefined; ; await setImmediate()) {
+        const sums = `FROM usage_sums WHERE owner = $1 AND kind = $2 AND ${group} ${after === undefined ? ">=" : ">"} $3`;
+        const begin = [owner, groupBy, after ?? ""];
+        const [next] = await driver.all(
+          `SELECT ${group} AS last ${sums} ORDER BY ${group} LIMIT 1 OFFSET $4`,
+          [...begin, sumsAtOnce],
+        );
+        const last = next && String(next.last);
+        const isWithin = `${sums} AND day >= $4 AND day <= $5 ${last === undefined ? "" : `AND ${group} <= $6`}`;
+        const params = [...begin, from, to, ...(last === undefined ? [] : [last])];
+        const [counted] = await driver.all(`SELECT count(DISTINCT ${group}) AS groups ${isWithin}`, params);
+        const groups = Number(counted?.groups);
+        const skipped = Math.max(0, offset - total);
+        if (skipped < groups && items.length < limit) {
+          const slice = `LIMIT $${params.length + 1} OFFSET $${params.length + 2}`;
+          const rows = await driver.all(
+            `SELECT ${group} AS group_name, sum(replies) AS replies, sum(input_tokens) AS input_tokens,
+              sum(output_tokens) AS output_tokens, sum(cached_input_tokens) AS cached_input_tokens ${isWithin}
+              GROUP BY ${group} ORDER BY ${group} ${slice}`,
+            [...params, limit - items.length, skipped],
+          );
+          items.push(...rows.map(usageSum));
+        }
+        total += groups;
+        if (last === undefined) return { items, total };
+        after = last;
+      }
     },
+  };
+}
+
+function usageSum(row: SqlRow): UsageSum {
+  return {
+    group: String(row.group_name) || null,
+    replies: Number(row.replies),
+    inputTokens: Number(row.input_tokens),
+    outputTokens: Number(row.output_tokens),
+    cachedInputTokens: Number(row.cached_input_tokens),
   };
 }

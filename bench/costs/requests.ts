@@ -75,13 +75,14 @@ const gets: readonly (readonly [who: string, what: string, path: string, mayTake
   ["trf", "what a response was asked", "/v1/responses/resp_conv_long_{p}_1/input_items"],
   ["trf", "the limit", "/usage"],
   ["rf", "use by day, 400 days", `/usage/history?groupBy=day&${period}`],
-  ["rf", "use by twin, 300,000 sums", `/usage/history?groupBy=twin&${period}`],
-  ["rf", "use by end user, 300,000 sums", `/usage/history?groupBy=endUser&${period}`],
-  ["rf", "use by end user, the last page", `/usage/history?groupBy=endUser&${period}&page=753`],
+  ["rf", "use by twin, 300,000 sums", `/usage/history?groupBy=twin&${period}`, inParts],
+  ["rf", "use by end user, 300,000 sums", `/usage/history?groupBy=endUser&${period}`, inParts],
+  ["rf", "use by end user, the last page", `/usage/history?groupBy=endUser&${period}&page=753`, inParts],
   [
     "rf",
     "use by end user, one day",
     "/usage/history?groupBy=endUser&from=2026-11-01&to=2026-11-01&limit=100",
+    inParts,
   ],
   ["rf", "100 rated replies of 131,072 characters", "/feedback?limit=100"],
   [
