@@ -77,9 +77,9 @@ for (const { name, skip, start } of sharedBrowsers) {
       await page.focus("#tab-talk");
       for (const [key, panel] of [
         ["ArrowRight", "questions"],
-        ["End", "keys"],
+        ["End", "inbox"],
         ["ArrowRight", "talk"],
-        ["ArrowLeft", "keys"],
+        ["ArrowLeft", "inbox"],
         ["Home", "talk"],
         ["ArrowRight", "questions"],
       ] as const) {

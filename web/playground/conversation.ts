@@ -34,18 +34,21 @@ export interface Network {
   join(): void;
 }
 
+/** What is told of a twin. */
+export type Speaker = Pick<Twin, "name" | "greeting">;
+
 /** Shows a conversation in an element. */
 export class ConversationView {
   readonly conversation: Conversation;
   readonly #client: TwinClient;
-  readonly #twin: Twin;
+  readonly #twin: Speaker;
   readonly #list: HTMLElement;
   readonly #listener: ConversationListener;
   readonly #network: Network;
   readonly #mayWrite: boolean;
   readonly #head = h("div", { hidden: true });
   readonly #seen = new SeenPath((message) =>
-    message.role === "user" ? this.#question(message) : this.#reply(),
+    message.role === "user" ? this.#question(message) : this.#reply(message),
   );
   #opened: OpenConversation | undefined;
   #unsent: HTMLElement | undefined;
@@ -59,7 +62,7 @@ export class ConversationView {
     conversation: Conversation,
     options: {
       client: TwinClient;
-      twin: Twin;
+      twin: Speaker;
       list: HTMLElement;
       listener: ConversationListener;
       network: Network;
@@ -81,6 +84,11 @@ export class ConversationView {
     if (this.#network.isCut) return "cut";
     const { state } = this.#opened ?? {};
     return state === "replying" ? "following" : state === "sending" ? state : "idle";
+  }
+
+  /** Whether a person answers. */
+  get isWithPerson(): boolean {
+    return this.#opened?.answeredBy === "person";
   }
 
   /** The length of the running reply's text that is here. */
@@ -124,7 +132,8 @@ export class ConversationView {
     if (!opened) return;
     const edited = this.#edited;
     this.#edited = undefined;
-    const after = edited ? edited.after : (opened.path.at(-1)?.id ?? null);
+    const end = opened.answeredBy === "person" ? undefined : (opened.path.at(-1)?.id ?? null); // both may write at once
+    const after = edited ? edited.after : end;
     const key = twice ? { idempotencyKey: crypto.getRandomValues(new Uint32Array(4)).join("-") } : {};
     const sent = opened.send(content, { after, ...key });
     this.#listener.moved();
@@ -211,9 +220,10 @@ export class ConversationView {
     return { elements: [element], update };
   }
 
-  /** A reply; once it has ended with buttons: to ask for another one, and to say what one thinks of it. */
-  #reply(): SeenMessage {
-    const shown = new ReplyElement(this.#twin.name);
+  /** A reply; once it has ended with buttons: to ask for another one, and to say what one thinks of it. Or what a person says. */
+  #reply(first: Message): SeenMessage {
+    const shown = new ReplyElement(this.#twin.name, first.author);
+    const mayAct = this.#mayWrite && first.inReplyTo !== null; // what a person has said is not asked for again
     let now: Message | undefined;
     const again = messageTool("Try again", () => void this.#try(async () => now && this.#again(now)));
     const { elements, press } = thumbs(
@@ -224,7 +234,7 @@ export class ConversationView {
       if (!hasEnded) shown.write(message, this.#opened?.progress ?? []);
       else if (now?.completedAt !== message.completedAt) {
         shown.end(message);
-        if (this.#mayWrite) shown.offer(again, ...elements);
+        if (mayAct) shown.offer(again, ...elements);
       }
       press(message);
       now = message;

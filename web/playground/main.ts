@@ -7,8 +7,10 @@
 
 import type { Conversation, Twin } from "../../client/mod.ts";
 import { byId, followEnd, h } from "../shared/dom.ts";
+import { keep, kept } from "../shared/kept.ts";
 import { ConversationView, choice, titleOf } from "./conversation.ts";
 import { ask } from "./dialog.ts";
+import { Inbox } from "./inbox.ts";
 import { openKeys } from "./keys.ts";
 import { announce, reasonOf } from "./page.ts";
 import { openQuestions } from "./questions.ts";
@@ -56,6 +58,10 @@ const buttons = {
 };
 const showEnd = followEnd(page.messages);
 const wire = new Wire(byId("wire", HTMLElement), byId("offset", HTMLOutputElement));
+
+const inbox = new Inbox();
+/** Where the tab keeps whether the pane of the wire is closed. */
+const wirePlace = "playground wire";
 
 let session: Session | undefined;
 let twins: readonly Twin[] = [];
@@ -109,7 +115,8 @@ async function enter(credentials: Credentials): Promise<void> {
   const tab = namedInAddress("tab") ?? "talk";
   if (tab === "talk") selectTab(tab);
   await attempt(begin);
-  if (tab !== "talk") selectTab(tab === "keys" ? tab : "questions"); // which lists the twins
+  inbox.start(session.quiet, mayWrite);
+  if (tab !== "talk") selectTab(tab === "keys" || tab === "inbox" ? tab : "questions"); // which list the twins
 }
 
 function askToSignIn(reason: string): void {
@@ -351,7 +358,8 @@ function showState(): void {
   buttons.cut.disabled = state !== "following";
   buttons.resume.disabled = state !== "cut";
   buttons.cancel.disabled = (state !== "following" && state !== "cut") || !mayWrite;
-  page.state.textContent = describe(state, view?.offset ?? 0);
+  const isWaited = state === "idle" && view?.isWithPerson;
+  page.state.textContent = isWaited ? "A person answers here." : describe(state, view?.offset ?? 0);
   if (focused instanceof HTMLButtonElement && focused.disabled && Object.values(buttons).includes(focused))
     focusNext(state);
 }
@@ -413,12 +421,20 @@ const selectTab = makeTabs(page.tabs, (panel) => {
   const { client } = session;
   const open = (conversationId: string, messageId: string) =>
     void attempt(() => openMessage(conversationId, messageId));
+  if (panel === "inbox") inbox.open(twins);
   if (panel === "questions") openQuestions(client, twins, open);
   if (panel === "keys") {
     openKeys(session, () => askToSignIn(""));
     void showUse(client);
   }
 });
+
+/** Shows the pane of the wire on wide screens, or leaves its room to the conversation. */
+function showWire(isShown: boolean): void {
+  page.workbench.dataset.wire = isShown ? "open" : "closed";
+  byId("open-wire", HTMLButtonElement).hidden = isShown;
+  keep(wirePlace, isShown ? null : "closed");
+}
 
 for (const part of ["people", "chat", "wire"]) {
   byId(`show-${part}`, HTMLButtonElement).addEventListener("click", () => showPart(part));
@@ -451,6 +467,16 @@ buttons.cancel.addEventListener("click", () => void attempt(async () => view?.ca
 byId("rename", HTMLButtonElement).addEventListener("click", () => void attempt(rename));
 byId("delete", HTMLButtonElement).addEventListener("click", () => void attempt(deleteConversation));
 page.signOut.addEventListener("click", signOut);
+for (const [id, isShown] of [
+  ["open-wire", true],
+  ["close-wire", false],
+] as const) {
+  byId(id, HTMLButtonElement).addEventListener("click", () => {
+    showWire(isShown);
+    byId(isShown ? "close-wire" : "open-wire", HTMLButtonElement).focus();
+  });
+}
+showWire(kept(wirePlace) === null);
 byId("clear", HTMLButtonElement).addEventListener("click", () => wire.clear());
 
 async function start(): Promise<void> {

@@ -50,10 +50,12 @@ export class ReplyElement {
   #content = "";
   #isRendered = true;
 
-  constructor(author: string) {
+  /** `twin`: what that is called. `author`: who says it in the twin's place. */
+  constructor(twin: string, author: string | null = null) {
     this.element = h(
       "article",
-      { class: "message twin", "aria-label": author, tabindex: "-1" },
+      { class: "message twin", "aria-label": author ?? twin, tabindex: "-1" },
+      author !== null && h("p", { class: "author" }, author),
       this.#text,
       this.#notes,
     );

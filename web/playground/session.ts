@@ -17,6 +17,8 @@ export interface Session {
   readonly name: string;
   /** Whose conversations it shows: "alice". */
   readonly whose: string;
+  /** The same client, whose requests are not shown. */
+  readonly quiet: TwinClient;
   /** Whether it may do more than read. */
   readonly mayWrite: boolean;
   /** The questions to begin with a twin. */
@@ -117,7 +119,8 @@ async function signInWithKey(key: string, fetch: typeof globalThis.fetch): Promi
 
 function sessionOf(key: string, fetch: typeof globalThis.fetch) {
   const client = new TwinClient({ baseUrl, apiKey: key, fetch, onBusy: "wait" });
-  return { client, name: `${key.slice(0, 12)}…`, starters: startersFor(key) };
+  const quiet = new TwinClient({ baseUrl, apiKey: key });
+  return { client, quiet, name: `${key.slice(0, 12)}…`, starters: startersFor(key) };
 }
 
 /** Whose a JWT is, as it says itself: only to be shown. Undefined: it is no JWT. */
