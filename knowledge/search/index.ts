@@ -4,12 +4,19 @@
  * @module
  */
 
-import { type Clock, sleep, systemClock } from "../../core/base/clock.ts";
+import { type Clock, systemClock } from "../../core/base/clock.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { guessLanguage, type Language, languageOf } from "../languages/mod.ts";
 import { ownText, type Passage, toPassages } from "../text/passages.ts";
-import { readDocument, readInstructions, type Section, type TwinText, type Voice } from "../text/sections.ts";
+import {
+  documentInSteps,
+  instructionsInSteps,
+  type Section,
+  type TwinText,
+  type Voice,
+} from "../text/sections.ts";
 import type { KnowledgeWarning } from "../text/source.ts";
+import { inTurns, portion, type Steps, visitAll } from "../text/steps.ts";
 import { type Embed, Meanings, type Near } from "./meaning.ts";
 import { type Called, Names } from "./names.ts";
 import { PostingsBuilder } from "./postings.ts";
@@ -52,8 +59,6 @@ export type IndexedTwin = Pick<Twin, "name" | "instructions"> & Partial<Pick<Twi
 
 /** How much of a question is read, in UTF-16 code units: reading takes time, in which nothing else runs. */
 export const longestQuestion = 4_000;
-/** How many code units are indexed before everything else gets a turn: some milliseconds. */
-const portion = 32_768;
 /** What the likeness of a section is worth as a score, and where no section has a word of the question. */
 const worthOfBoth = 0.3;
 const worthOfMeaning = 0.5;
@@ -86,6 +91,7 @@ export class KnowledgeIndex {
     { voice, persona, warnings, sections }: TwinText,
     language: Language,
     passages: readonly Passage[],
+    names: Names,
     ranking: Ranking,
     meanings: Meanings | undefined,
     parts: ReadonlyMap<string, Part>,
@@ -96,7 +102,7 @@ export class KnowledgeIndex {
     this.warnings = warnings;
     this.passages = passages;
     this.topics = topicsOf(passages);
-    this.names = new Names(passages, language);
+    this.names = names;
     this.ranking = ranking;
     this.#sections = sections;
     this.#meanings = meanings;
@@ -189,58 +195,60 @@ export class KnowledgeIndex {
  */
 export async function createKnowledgeIndex(
   twin: IndexedTwin,
-  { clock = systemClock, embed }: KnowledgeIndexOptions = {},
+  options: KnowledgeIndexOptions = {},
   earlier?: KnowledgeIndex,
 ): Promise<KnowledgeIndex> {
+  return inTurns(indexInSteps(twin, options, earlier), options.clock ?? systemClock);
+}
+
+function* indexInSteps(
+  twin: IndexedTwin,
+  { clock = systemClock, embed }: KnowledgeIndexOptions,
+  earlier?: KnowledgeIndex,
+): Steps<KnowledgeIndex> {
   const { name, instructions, documents = [] } = twin;
   const language = languageOfTwin(twin);
   const same = earlier?.language === language ? earlier : undefined;
   const gone = new Map(same?.parts);
-  const read = readInstructions(name, instructions);
+  const own = yield* instructionsInSteps(name, instructions);
   const builder = new PostingsBuilder(same?.ranking.postings);
   const parts = new Map<string, Part>();
   const [sections, passages]: [Section[], Passage[]] = [[], []];
-  let length = 0;
+  let done = 0;
   for (const { path, text } of [{ path: "", text: instructions }, ...documents]) {
-    if (text.length > portion) await sleep(clock, 0);
     const kept = gone.get(path)?.text === text && !parts.has(path) ? gone.get(path) : undefined;
-    const part = {
-      text,
-      section: sections.length,
-      passage: passages.length,
-      passages: 0,
-      sections: kept?.sections ?? [],
-    };
-    if (!kept) part.sections = path === "" ? read.sections : readDocument({ path, text }).sections;
-    for (const section of part.sections) sections.push(section);
+    const part = { text, section: sections.length, passage: passages.length, passages: 0 };
+    const read = kept?.sections ?? (path === "" ? own : yield* documentInSteps({ path, text })).sections;
+    for (const section of read) sections.push(section);
     for (let at = 0; kept && at < kept.passages; at++) {
       const passage = same?.passages[kept.passage + at];
       if (passage) passages.push({ ...passage, section: passage.section - kept.section + part.section });
       builder.keep(kept.passage + at);
     }
-    for (const [at, section] of kept ? [] : part.sections.entries()) {
+    done += kept ? 16 * kept.passages : text.length;
+    for (const [at, section] of kept ? [] : read.entries()) {
       for (const passage of toPassages(section, part.section + at)) {
         passages.push(passage);
         builder.add(...termsOfPassage(passage, language));
-        length += passage.text.length;
+        done += passage.text.length;
+        if (done < portion) continue;
+        done = 0;
+        yield;
       }
-      if (length < portion) continue;
-      length = 0;
-      await sleep(clock, 0);
     }
-    part.passages = passages.length - part.passage;
-    parts.set(path, part);
+    parts.set(path, { ...part, sections: read, passages: passages.length - part.passage });
     if (kept) gone.delete(path);
   }
-  for (const { passage, passages: count } of gone.values())
-    for (const each of same?.passages.slice(passage, passage + count) ?? [])
-      builder.forget(...termsOfPassage(each, language));
+  for (const { passage, passages: count } of gone.values()) {
+    const forgotten = same?.passages.slice(passage, passage + count) ?? [];
+    yield* visitAll(forgotten, lengthOf, portion, (each) =>
+      builder.forget(...termsOfPassage(each, language)),
+    );
+  }
   const meanings = embed && new Meanings(embed, sections.map(textWithPath), clock);
-  const steps = builder.build();
-  let step = steps.next();
-  for (; !step.done; step = steps.next()) await sleep(clock, 0);
-  const ranking = new Ranking(passages, step.value, language, name);
-  return new KnowledgeIndex({ ...read, sections }, language, passages, ranking, meanings, parts);
+  const names = yield* Names.read(passages, language);
+  const ranking = new Ranking(passages, yield* builder.build(), language, name);
+  return new KnowledgeIndex({ ...own, sections }, language, passages, names, ranking, meanings, parts);
 }
 
 /** A text of a twin, the instructions or a document, and what an index has of it. */
@@ -253,6 +261,10 @@ interface Part {
   readonly passages: number;
 }
 
+function lengthOf({ text }: Passage): number {
+  return text.length;
+}
+
 function termsOfPassage(passage: Passage, language: Language) {
   const { text, indexed = text } = passage;
   const names = namesOf(passage).join("\n");
@@ -263,12 +275,12 @@ function textWithPath(section: Section): string {
   return `${[...section.parents, section.heading].join(" › ")}\n${ownText(section)}`;
 }
 
-/** The beginnings of a twin's texts, to guess the language from. */
 /** The language that a twin speaks: the one that it names, or else its text's. */
 export function languageOfTwin(twin: IndexedTwin): Language {
   return twin.language ? languageOf(twin.language) : guessLanguage(textOf(twin));
 }
 
+/** The beginnings of a twin's texts, to guess the language from. */
 function textOf({ instructions, documents = [] }: IndexedTwin): string {
   return [
     instructions.slice(0, 20_000),

@@ -6,6 +6,7 @@
 
 import type { Language } from "../languages/mod.ts";
 import type { Passage } from "../text/passages.ts";
+import { type Steps, visitAll } from "../text/steps.ts";
 import { fold, normalize } from "./normalize.ts";
 import { isSpaced, withoutParticle } from "./terms.ts";
 
@@ -43,6 +44,10 @@ function keysOf(phrase: string): [normal: string, folded: string] {
   return [key, `${fold(key)} folded`];
 }
 
+/** How many passages are read before everything else gets a turn: some milliseconds. */
+const portion = 500;
+const one = () => 1;
+
 /** The names and further questions of passages. */
 export class Names {
   readonly #asked = new Phrases();
@@ -53,23 +58,34 @@ export class Names {
   /** The first passages of sections, by heading. */
   readonly #sections = new Map<string, Passage[]>();
 
-  constructor(passages: readonly Passage[], language: Language) {
+  /** Use {@link Names.read}. */
+  private constructor(language: Language) {
     this.#language = language;
+  }
+
+  /** Reads what passages are called, in portions. */
+  static *read(passages: readonly Passage[], language: Language): Steps<Names> {
+    const names = new Names(language);
     const sections = passages.filter((passage, at) => passage.section !== passages[at - 1]?.section);
-    for (const passage of sections) {
-      for (const phrase of passage.askedAs) this.#asked.add(phrase, passage);
-      this.#name(passage.heading, passage);
-      const namesakes = this.#sections.get(passage.heading) ?? [];
-      this.#sections.set(passage.heading, namesakes);
+    yield* visitAll(sections, one, portion, (passage) => {
+      for (const phrase of passage.askedAs) names.#asked.add(phrase, passage);
+      names.#name(passage.heading, passage);
+      const namesakes = names.#sections.get(passage.heading) ?? [];
+      names.#sections.set(passage.heading, namesakes);
       namesakes.push(passage);
-    }
-    for (const passage of passages) {
+    });
+    yield* visitAll(passages, one, portion, (passage) => {
       const { title } = passage;
-      if (title) this.#asked.add(title, passage);
+      if (title) names.#asked.add(title, passage);
       // Items and rows that have a number: "E21".
-      if (title && /\p{Nd}/u.test(title)) this.#name(title, passage);
-    }
-    for (const passage of sections) for (const parent of passage.parents) this.#name(parent, passage);
+      if (title && /\p{Nd}/u.test(title)) names.#name(title, passage);
+    });
+    const parents = new Set<string>();
+    yield* visitAll(sections, one, portion, (passage) => {
+      for (const parent of passage.parents) if (!parents.has(parent)) names.#name(parent, passage);
+      for (const parent of passage.parents) parents.add(parent);
+    });
+    return names;
   }
 
   /** The passage that a question is listed for, or the title of. */

@@ -6,6 +6,8 @@
  * @module
  */
 
+import { type Steps, visitAll } from "../text/steps.ts";
+
 // BM25+: how soon further occurrences stop to count, how much long passages are discounted, what any occurrence is worth.
 const saturation = 1.2;
 const lengthDiscount = 0.7;
@@ -59,7 +61,8 @@ class TermIds {
     const [terms, ids] = [this.#terms, this.#ids];
     this.#terms = new Uint32Array(2 * terms.length);
     this.#ids = new Uint32Array(2 * ids.length);
-    for (const [at, term] of terms.entries()) {
+    for (let at = 0; at < terms.length; at++) {
+      const term = terms[at] ?? 0;
       if (term === 0) continue;
       const place = this.#place(term - 1);
       this.#terms[place] = term;
@@ -68,14 +71,15 @@ class TermIds {
   }
 }
 
-/** A passage's terms: their ids, each with how often its names and its text have it. */
-interface PassageTerms {
+/** Postings, each with the id of its term. */
+interface Chunk {
   readonly ids: Uint32Array;
-  readonly counts: Uint16Array;
+  readonly postings: Uint32Array;
+  count: number;
 }
 
-/** How many postings are placed before everything else gets a turn: some milliseconds. */
-const portion = 1_000_000;
+/** How many postings are placed in a step. */
+const portion = 1 << 17;
 
 /** Collects terms, passage by passage. */
 export class PostingsBuilder {
@@ -83,14 +87,17 @@ export class PostingsBuilder {
   readonly #ids: TermIds;
   /** In how many passages a shorter n-gram is, by its id. */
   #shortSpread: Uint32Array;
-  /** The terms of new passages, by their positions. */
-  readonly #added = new Map<number, PassageTerms>();
+  /** The terms of new passages. */
+  readonly #added: Chunk[] = [];
   /** The new positions of earlier passages, from 1. 0: it is gone. */
   readonly #moved: Uint32Array;
   readonly #textLengths: number[] = [];
   readonly #nameLengths: number[] = [];
   /** Of the passage that is being added: how often a term is in it, by its id. */
   #counts = new Uint16Array(1 << 10);
+  /** The last passage whose shorter n-grams were counted, by their ids. */
+  #lastSpread = new Uint32Array(1 << 10);
+  #spreadOf = 0;
 
   /** `earlier`: of the same twin, from which passages may be kept. */
   constructor(earlier?: Postings) {
@@ -106,9 +113,11 @@ export class PostingsBuilder {
     const nameLength = this.#count(names.terms, 1 << textBits, mostInName << textBits, ids);
     const textLength = this.#count(text.terms, 1, mostInText, ids);
     this.#spread(text, names, 1);
-    const counts = Uint16Array.from(ids, (id) => this.#counts[id] ?? 0);
-    this.#added.set(this.#textLengths.length, { ids: Uint32Array.from(ids), counts });
-    for (const id of ids) this.#counts[id] = 0;
+    const position = this.#textLengths.length << bits;
+    for (const id of ids) {
+      put(id, (position | (this.#counts[id] ?? 0)) >>> 0, this.#added);
+      this.#counts[id] = 0;
+    }
     this.#textLengths.push(textLength);
     this.#nameLengths.push(nameLength);
   }
@@ -125,20 +134,14 @@ export class PostingsBuilder {
     this.#spread(text, names, -1);
   }
 
-  /** Makes the index, in portions. */
-  *build(): Generator<undefined, Postings> {
+  /** Makes the index, in portions: postings are counted by their terms, then each is put where its term's next one belongs. */
+  *build(): Steps<Postings> {
     const starts = new Uint32Array(this.#ids.size + 1);
-    yield* this.#walk((id) => {
-      starts[id + 1] = (starts[id + 1] ?? 0) + 1;
-    });
+    yield* visitAll(this.#chunks(), sizeOf, portion, (chunk) => countTerms(chunk, starts));
     for (let id = 0; id < this.#ids.size; id++) starts[id + 1] = (starts[id + 1] ?? 0) + (starts[id] ?? 0);
     const postings = new Uint32Array(starts.at(-1) ?? 0);
     const next = starts.slice();
-    yield* this.#walk((id, posting) => {
-      const place = next[id] ?? 0;
-      postings[place] = posting;
-      next[id] = place + 1;
-    });
+    yield* visitAll(this.#chunks(), sizeOf, portion, (chunk) => place(chunk, next, postings));
     const [textLengths, nameLengths] = [this.#textLengths, this.#nameLengths].map((all) =>
       Uint16Array.from(all),
     );
@@ -146,28 +149,39 @@ export class PostingsBuilder {
     return new Postings(this.#ids, starts, postings, this.#shortSpread, textLengths, nameLengths);
   }
 
-  /** Visits all postings, earlier ones first. */
-  *#walk(visit: (id: number, posting: number) => void): Generator<undefined> {
-    const { starts = [], postings = [] } = this.#earlier ?? {};
-    let visited = 0;
-    for (let id = 0; id + 1 < starts.length; id++) {
-      const end = starts[id + 1] ?? 0;
-      for (let at = starts[id] ?? 0; at < end; at++) {
-        const posting = postings[at] ?? 0;
-        const position = this.#moved[posting >>> bits] ?? 0;
-        if (position > 0) visit(id, (((position - 1) << bits) | (posting & (2 ** bits - 1))) >>> 0);
+  /** All postings, earlier ones first. */
+  *#chunks(): Generator<Chunk> {
+    if (this.#earlier) {
+      const { starts, postings } = this.#earlier;
+      // Room for a term that all passages have.
+      const chunk = newChunk(Math.min(postings.length, Math.max(portion, this.#moved.length)));
+      for (let id = 0; id + 1 < starts.length; ) {
+        id = this.#move(this.#earlier, id, chunk);
+        yield chunk;
+        chunk.count = 0;
       }
-      if (end - visited < portion) continue;
-      visited = end;
-      yield;
     }
-    for (const [position, { ids, counts }] of this.#added) {
-      for (const [at, id] of ids.entries()) visit(id, ((position << bits) | (counts[at] ?? 0)) >>> 0);
-      visited += ids.length;
-      if (visited < portion) continue;
-      visited = 0;
-      yield;
+    yield* this.#added;
+  }
+
+  /** Fills a chunk with earlier postings, at their new positions, from a term on. Returns the term to go on with. */
+  #move({ starts, postings }: Postings, first: number, chunk: Chunk): number {
+    const moved = this.#moved;
+    let [id, count] = [first, 0];
+    for (; id + 1 < starts.length; id++) {
+      const end = starts[id + 1] ?? 0;
+      let at = starts[id] ?? 0;
+      if (count + end - at > chunk.ids.length) break;
+      for (; at < end; at++) {
+        const posting = postings[at] ?? 0;
+        const position = moved[posting >>> bits] ?? 0;
+        if (position === 0) continue;
+        chunk.ids[count] = id;
+        chunk.postings[count++] = (((position - 1) << bits) | (posting & (2 ** bits - 1))) >>> 0;
+      }
     }
+    chunk.count = count;
+    return id;
   }
 
   /** Counts terms, each up to `most`, into `ids` and their counts. Returns how many different ones there are. */
@@ -185,11 +199,53 @@ export class PostingsBuilder {
   }
 
   #spread({ short: text }: TermList, { short: names }: TermList, change: number): void {
-    for (const term of new Set([...text, ...names])) {
-      const id = this.#ids.add(term);
-      if (id >= this.#shortSpread.length) this.#shortSpread = longer(this.#shortSpread);
-      this.#shortSpread[id] = (this.#shortSpread[id] ?? 0) + change;
+    const passage = ++this.#spreadOf;
+    for (const terms of [text, names]) {
+      for (const term of terms) {
+        const id = this.#ids.add(term);
+        while (id >= this.#shortSpread.length) this.#shortSpread = longer(this.#shortSpread);
+        while (id >= this.#lastSpread.length) this.#lastSpread = longer(this.#lastSpread);
+        if (this.#lastSpread[id] === passage) continue;
+        this.#lastSpread[id] = passage;
+        this.#shortSpread[id] = (this.#shortSpread[id] ?? 0) + change;
+      }
     }
+  }
+}
+
+function newChunk(length: number): Chunk {
+  return { ids: new Uint32Array(length), postings: new Uint32Array(length), count: 0 };
+}
+
+/** Adds a posting to the last of the chunks, or to a new one, twice as long. */
+function put(id: number, posting: number, chunks: Chunk[]): void {
+  let chunk = chunks.at(-1);
+  if (!chunk || chunk.count === chunk.ids.length) {
+    chunk = newChunk(chunk ? Math.min(portion, 2 * chunk.count) : 1 << 10);
+    chunks.push(chunk);
+  }
+  chunk.ids[chunk.count] = id;
+  chunk.postings[chunk.count++] = posting;
+}
+
+function sizeOf({ count }: Chunk): number {
+  return count;
+}
+
+/** Counts the postings of each term, one place behind it. */
+function countTerms({ ids, count }: Chunk, starts: Uint32Array): void {
+  for (let at = 0; at < count; at++) {
+    const next = (ids[at] ?? 0) + 1;
+    starts[next] = (starts[next] ?? 0) + 1;
+  }
+}
+
+function place({ ids, postings, count }: Chunk, next: Uint32Array, placed: Uint32Array): void {
+  for (let at = 0; at < count; at++) {
+    const id = ids[at] ?? 0;
+    const free = next[id] ?? 0;
+    placed[free] = postings[at] ?? 0;
+    next[id] = free + 1;
   }
 }
 

@@ -7,6 +7,7 @@
 import { Lexer, type Token, type Tokens } from "marked";
 import { MarkdownWriter } from "./html.ts";
 import { type KnowledgeWarning, readSource } from "./source.ts";
+import { portion, type Steps, visitAll } from "./steps.ts";
 
 /** A piece of Markdown. */
 export type Block =
@@ -33,11 +34,11 @@ export interface Blocks {
 }
 
 /** Cuts Markdown into blocks. Never throws: all text is Markdown. `isMdx`: MDX is. */
-export function readBlocks(markdown: string, isMdx = false): Blocks {
-  const { text, warnings } = readSource(markdown, isMdx);
+export function* readBlocks(markdown: string, isMdx = false): Steps<Blocks> {
+  const { text, warnings } = yield* readSource(markdown, isMdx);
   const lexer = new Lexer({ gfm: true });
-  const tokens = lexer.blockTokens(text, []);
-  const plain = tokens.some(isHtml) ? lexer.blockTokens(withoutHtml(tokens), []) : tokens;
+  const tokens = yield* readTokens(text, lexer);
+  const plain = tokens.some(isHtml) ? yield* readTokens(yield* withoutHtml(tokens), lexer) : tokens;
   const notes = new Map<string, string>();
   const shown = plain.filter(({ type, raw }) => {
     const [, name, note] = (type === "paragraph" && noteLine.exec(raw)) || [];
@@ -52,7 +53,44 @@ export function readBlocks(markdown: string, isMdx = false): Blocks {
     const names = [...linked.matchAll(noteMark)].flatMap(([, name = ""]) => (notes.has(name) ? name : []));
     return [linked, ...[...new Set(names)].map((name) => `[^${name}]: ${notes.get(name)}`)].join("\n\n");
   };
-  return { blocks: shown.flatMap((token) => toBlocks(token, resolve)), warnings };
+  const blocks: Block[] = [];
+  yield* visitAll(shown, lengthOf, portion, (token) => blocks.push(...toBlocks(token, resolve)));
+  return { blocks, warnings };
+}
+
+function lengthOf({ raw }: Token): number {
+  return raw.length;
+}
+
+/** A code block, the beginning of an element whose text is verbatim, or a heading behind a blank line. */
+const marks =
+  /^[ \t]*(?<fence>`{3,99}(?=[^`\n]*$)|~{3,99}).*|<(?<element>pre|script|style|textarea)(?=[\s>])|\n[ \t]*\n(?<heading>#{1,6}[ \t])/gimu;
+
+/** The tokens of a text. It is read in parts, each of which begins with a heading that is in no block. */
+function* readTokens(text: string, lexer: Lexer): Steps<Token[]> {
+  const tokens: Token[] = [];
+  const read = (part: string) => {
+    for (const token of lexer.blockTokens(part, [])) tokens.push(token);
+  };
+  let readUntil = 0;
+  const found = new RegExp(marks);
+  for (let mark = found.exec(text); mark; mark = found.exec(text)) {
+    const { fence, element, heading = "" } = mark.groups ?? {};
+    const at = found.lastIndex - heading.length;
+    if (fence ?? element) {
+      const end = fence ? `^[ \\t]*${fence}[\`~]*[ \\t]*$` : `</${element}>`;
+      const behind = new RegExp(end, "gimu");
+      behind.lastIndex = at;
+      if (!behind.test(text)) break;
+      found.lastIndex = behind.lastIndex;
+    } else if (at - readUntil > portion) {
+      read(text.slice(readUntil, at));
+      readUntil = at;
+      yield;
+    }
+  }
+  read(text.slice(readUntil));
+  return tokens;
 }
 
 const noteLine = /^\[\^([^\]\s]+)\]:\s+([\s\S]*)$/u;
@@ -64,17 +102,17 @@ function isHtml({ type, raw }: Token): boolean {
 }
 
 /** Writes Markdown for the HTML between other blocks. What its tags leave open ends at the next heading. */
-function withoutHtml(tokens: readonly Token[]): string {
+function* withoutHtml(tokens: readonly Token[]): Steps<string> {
   const sections: string[] = [];
   let writer = new MarkdownWriter();
-  for (const token of tokens) {
+  yield* visitAll(tokens, lengthOf, portion, (token) => {
     if (token.type === "heading") {
       sections.push(writer.end());
       writer = new MarkdownWriter();
     }
     if (isHtml(token)) writer.writeHtml(token.raw);
     else if (token.type !== "def") writer.write(token.raw); // the lexer knows it already
-  }
+  });
   return [...sections, writer.end()].join("\n");
 }
 

@@ -13,6 +13,7 @@ import type { Twin } from "../../core/twins/twins.ts";
 import { type Block, readBlocks, toQuoted } from "./blocks.ts";
 import { readFrontMatter } from "./front-matter.ts";
 import type { KnowledgeWarning } from "./source.ts";
+import { finish, portion, type Steps, visitAll } from "./steps.ts";
 
 /** A heading, and what is under it. */
 export interface Section {
@@ -70,8 +71,13 @@ export interface TwinText {
  * ```
  */
 export function readInstructions(name: string, markdown: string): TwinText {
-  const { blocks, warnings } = readBlocks(markdown);
-  const { sections, voice, persona } = divide(blocks, null, findTitle(blocks, name));
+  return finish(instructionsInSteps(name, markdown));
+}
+
+/** {@link readInstructions} in steps. */
+export function* instructionsInSteps(name: string, markdown: string): Steps<TwinText> {
+  const { blocks, warnings } = yield* readBlocks(markdown);
+  const { sections, voice, persona } = yield* divide(blocks, null, findTitle(blocks, name));
   return { sections, voice: readVoice(voice), persona: persona.join("\n\n").trim(), warnings };
 }
 
@@ -87,20 +93,25 @@ export function readInstructions(name: string, markdown: string): TwinText {
  * console.log(sections[0]?.heading); // Opening hours
  * ```
  */
-export function readDocument({
+export function readDocument(document: Twin["documents"][number]): Pick<TwinText, "sections" | "warnings"> {
+  return finish(documentInSteps(document));
+}
+
+/** {@link readDocument} in steps. */
+export function* documentInSteps({
   path,
   text,
-}: Twin["documents"][number]): Pick<TwinText, "sections" | "warnings"> {
+}: Twin["documents"][number]): Steps<Pick<TwinText, "sections" | "warnings">> {
   const fileName = path.replace(/^.*\/|\.[^./]+$/gu, "").replace(/[-_]+/gu, " ");
   if (/\.txt$/iu.test(path)) {
     const paragraphs = text.replace(/^\ufeff/u, "").split(/(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*/u);
     const said = paragraphs.map((paragraph) => paragraph.trim()).filter((paragraph) => paragraph !== "");
     const blocks = said.map((paragraph) => ({ kind: "text", text: paragraph }) as const);
-    const { sections } = divide([{ kind: "heading", level: 0, text: fileName }, ...blocks], path);
+    const { sections } = yield* divide([{ kind: "heading", level: 0, text: fileName }, ...blocks], path);
     return { sections, warnings: [] };
   }
   const { title, askedAs, text: markdown, warnings } = readFrontMatter(text);
-  const read = readBlocks(markdown, /\.mdx$/iu.test(path));
+  const read = yield* readBlocks(markdown, /\.mdx$/iu.test(path));
   const first = findTitle(read.blocks);
   const heading = title ?? first?.text ?? fileName;
   const phrases = title === undefined || first === undefined ? askedAs : [first.text, ...askedAs];
@@ -108,7 +119,8 @@ export function readDocument({
     { kind: "heading", level: 0, text: heading },
     { kind: "asked", phrases },
   ] as const;
-  const { sections } = divide([...opening, ...read.blocks.filter((block) => block !== first)], path);
+  const blocks = [...opening, ...read.blocks.filter((block) => block !== first)];
+  const { sections } = yield* divide(blocks, path);
   return { sections, warnings: [...warnings, ...read.warnings] };
 }
 
@@ -121,16 +133,17 @@ interface OpenSection extends Section {
 }
 
 /** Divides blocks into sections, and into what is outside of them, or in private ones. */
-function divide(blocks: readonly Block[], document: string | null, title?: Block) {
+function* divide(blocks: readonly Block[], document: string | null, title?: Block) {
   const sections: OpenSection[] = [];
   const persona: string[] = [];
   const voice: string[] = [];
   let open: OpenSection[] = [];
-  for (const block of blocks) {
+  const sizeOf = (block: Block) => ("text" in block ? block.text.length : 0);
+  yield* visitAll(blocks, sizeOf, portion, (block) => {
     if (block.kind === "heading") {
       const { level, text: heading } = block;
       open = open.filter((section) => section.level < level);
-      if (block === title) continue;
+      if (block === title) return;
       const above = open.at(-1);
       const isKnown = above?.isKnown !== false && !isHidden(heading);
       const parents = above ? [...above.parents, above.heading] : [];
@@ -139,7 +152,7 @@ function divide(blocks: readonly Block[], document: string | null, title?: Block
       open.push(section);
       if (isKnown) sections.push(section);
       if (isKnown) above?.children.push(section);
-      continue;
+      return;
     }
     const section = open.at(-1);
     if (section?.isKnown) {
@@ -149,7 +162,7 @@ function divide(blocks: readonly Block[], document: string | null, title?: Block
       persona.push(block.text);
       if (section && voiceHeading.test(section.heading)) voice.push(block.text);
     }
-  }
+  });
   // Those that have something to say, by themselves or in their parts, which come after them.
   const says = (section: OpenSection) => section.blocks.length + section.children.length > 0;
   for (const section of sections.toReversed()) section.children = section.children.filter(says);

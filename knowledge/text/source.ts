@@ -5,6 +5,8 @@
  * @module
  */
 
+import { portion, type Steps } from "./steps.ts";
+
 /** A fault in a text that its author should know of. */
 export interface KnowledgeWarning {
   /** The line in the text, from 1. */
@@ -39,20 +41,20 @@ const boxBody = /(?:\n(?:(?: {4}|\t).*|[ \t]*$))*/muy;
 const askedAs = /^\s*asked as:([\s\S]*?)(?:-->|\*\/\}|%%)?$/iu;
 
 /** Takes the comments out of Markdown, and drops the beginning of a code block or comment that never ends. */
-export function readSource(markdown: string, isMdx = false): Source {
+export function* readSource(markdown: string, isMdx = false): Steps<Source> {
   // U+2028 and U+2029 do not end a line in Markdown, but do in the lexer's patterns: a private heading would become text.
   const text = markdown
     .replace(/^\ufeff/u, "")
     .replace(/\r\n?/gu, "\n")
     .replace(/[\u2028\u2029]/gu, " ");
   const warnings: KnowledgeWarning[] = [];
-  return { text: toPlain(text, isMdx, 1, warnings), warnings };
+  return { text: yield* toPlain(text, isMdx, 1, warnings), warnings };
 }
 
 /** `line`: the one that the text begins at. */
-function toPlain(text: string, isMdx: boolean, line: number, warnings: KnowledgeWarning[]): string {
+function* toPlain(text: string, isMdx: boolean, line: number, warnings: KnowledgeWarning[]): Steps<string> {
   const kept: string[] = [];
-  let [keptUntil, lineNow, countedUntil] = [0, line, 0];
+  let [keptUntil, lineNow, countedUntil, turnedAt] = [0, line, 0, 0];
   const keep = (until: number, next: number) => {
     kept.push(withoutAdditions(text.slice(keptUntil, until), isMdx));
     keptUntil = next;
@@ -76,6 +78,10 @@ function toPlain(text: string, isMdx: boolean, line: number, warnings: Knowledge
   const marks = new RegExp(beginnings);
   for (let found = marks.exec(text); found; found = marks.exec(text)) {
     const { fence, box, title, comment } = found.groups ?? {};
+    if (found.index - turnedAt > portion) {
+      turnedAt = found.index;
+      yield;
+    }
     const [from, to] = [found.index, marks.lastIndex];
     if (fence !== undefined) {
       // Without an end, the first line is left out, so that the rest is read as what it looks like.
@@ -87,7 +93,7 @@ function toPlain(text: string, isMdx: boolean, line: number, warnings: Knowledge
       const [body = ""] = boxBody.exec(text) ?? [];
       keep(from, to + body.length);
       const inner = body.replace(/^(?: {4}|\t)/gmu, "");
-      kept.push(title ? `**${title}**` : "", toPlain(inner, isMdx, lineAt(to), warnings));
+      kept.push(title ? `**${title}**` : "", yield* toPlain(inner, isMdx, lineAt(to), warnings));
     } else if (comment !== undefined) {
       const mark = comment.trim();
       const end = endOf("comment", mark, from) ?? (mark === "<!--" ? text.length : to);

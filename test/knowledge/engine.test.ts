@@ -171,6 +171,30 @@ test("a long text is indexed in portions at the first question, and only once", 
   assert.match(answers.join(""), /^Number 42\. .*Number 99\. .*Number 0\. /);
 });
 
+test("a long document is read in portions, which end at headings that are in no code", async () => {
+  let turns = 0;
+  const clock: Clock = {
+    now: () => 0,
+    after(_milliseconds, callback) {
+      turns++;
+      setImmediate(callback);
+      return () => {};
+    },
+  };
+  const section = (number: number) =>
+    `## Lamp ${number}\n\nSee [the list][list].\n\n\`\`\`sh\ncd /\n\n# light ${number}\n\`\`\`\n\n<pre>\n\n# dark ${number}\n</pre>\n\n${"It turns. ".repeat(300)}`;
+  const sections = Array.from({ length: 200 }, (_, number) => section(number)).join("\n\n");
+  const text = `${sections}\n\n[list]: https://example.com/lamps\n`;
+  const twin = { name: "Odd", instructions: "You are Odd.", documents: [{ path: "lamps.md", text }] };
+  const index = await createKnowledgeIndex(twin, { clock });
+  const read = new Set(index.passages.map(({ heading }) => heading));
+  const lamps = Array.from({ length: 200 }, (_, number) => `Lamp ${number}`);
+  assert.deepEqual([...read], ["lamps", ...lamps]);
+  assert.ok(turns > (2 * text.length) / 40_000, `${turns} turns`);
+  const [first] = index.search("Lamp 7");
+  assert.match(first?.text ?? "", /\[the list\]\(https:\/\/example\.com\/lamps\)[\s\S]*# light 7\n/u);
+});
+
 const towers = (number: number, oil: string) => ({
   path: `tower-${number}.md`,
   text: Array.from(

@@ -54,9 +54,9 @@ for (const half of halves) {
   console.log(row("all", ofHalf));
 }
 
-const { text, indexing, kept, question, slowQuestion, revision } = await measureBounds();
+const { text, indexing, block, kept, question, slowQuestion, revision } = await measureBounds();
 console.log(`
-${megabytes(text)} of text: ${(indexing / 1000).toFixed(1)} s to index, ${megabytes(kept)} kept; ${question.toFixed(1)} ms a question, p95 ${slowQuestion.toFixed(1)} ms; ${revision.toFixed(0)} ms for the revision`);
+${megabytes(text)} of text: ${(indexing / 1000).toFixed(1)} s to index, no longer than ${block.toFixed(0)} ms without a turn for others, ${megabytes(kept)} kept; ${question.toFixed(1)} ms a question, p95 ${slowQuestion.toFixed(1)} ms; ${revision.toFixed(0)} ms for the revision`);
 
 if (options.show) {
   for (const { half, language, question, verdict, note } of measured) {
