@@ -18,6 +18,7 @@ import {
 import {
   historySeen,
   type MessageRecord,
+  mostCharactersRead,
   questionsSeen,
   windowOf,
   withoutFailed,
@@ -32,8 +33,8 @@ export function messageMethods(
 ): Pick<Store, "getMessage" | "listMessages" | "readHistory"> {
   return {
     async getMessage({ owner, endUser = null }, id, { conversationId = null, skip = 0, characters }) {
-      const params = [owner, id, endUser, conversationId, skip + 1, characters];
-      const [row] = await driver.all(findMessage, params);
+      const params = [owner, id, endUser, conversationId];
+      const row = await readInParts(driver, findMessage, params, { skip, characters });
       return row && messageFromRow(row);
     },
 
@@ -166,7 +167,8 @@ async function readRanges(
     if (most === left) {
       // No other one fits, but there is always a first one.
       const first = statements.isDescending ? [to - 1, to] : [from, from + 1];
-      if (rows.length === 0) rows.push(...(await driver.all(statements.all, [...params, ...first])));
+      const longest = rows.length === 0 && (await readOne(driver, statements, [...params, ...first]));
+      if (longest) rows.push(longest);
       break;
     }
     left -= charactersOf(found);
@@ -177,13 +179,59 @@ async function readRanges(
       await new Promise<void>((resume) => setImmediate(resume));
       const portion = firstUpTo(fitting.slice(read), charactersAtOnce, true);
       const seqs = portion.map(({ seq }) => Number(seq));
-      rows.push(...(await driver.all(statements.all, [...params, Math.min(...seqs), Math.max(...seqs) + 1])));
+      const range = [...params, Math.min(...seqs), Math.max(...seqs) + 1];
+      const one = portion.length === 1 && (await readOne(driver, statements, range));
+      rows.push(...(one ? [one] : await driver.all(statements.all, range)));
       read += portion.length;
     }
     left -= charactersOf(fitting);
     if (fitting.length < lengths.length) break;
   }
   return rows;
+}
+
+/** Reads the only message of a range, however long it is. */
+async function readOne(
+  driver: SqlDriver,
+  { part }: RangeStatements,
+  params: readonly SqlValue[],
+): Promise<SqlRow | undefined> {
+  const row = await readInParts(driver, part, params, { skip: 0, characters: mostCharactersRead });
+  return row && { ...row, characters: String(row.content).length }; // to count them would take as long as to read them
+}
+
+/** How many characters of one text a statement reads: of four bytes each, they take SQLite 10 to 20 ms. */
+const partLength = 256 * 1024;
+
+/**
+ * Reads a row whose text may be long, a part at a time: others have their turn in between. `sql`: has the first character's
+ * number and how many to read as `$5` and `$6`.
+ */
+async function readInParts(
+  driver: SqlDriver,
+  sql: string,
+  params: readonly SqlValue[],
+  { skip, characters }: { readonly skip: number; readonly characters: number },
+): Promise<SqlRow | undefined> {
+  const read = async (done: number) => {
+    const most = Math.min(characters - done, partLength);
+    return (await driver.all(sql, [...params, skip + done + 1, most]))[0];
+  };
+  const first = await read(0);
+  if (!first) return undefined;
+  let content = String(first.content);
+  let { length } = content; // at least as many as characters
+  for (let done = partLength; length >= partLength && done < characters; done += partLength) {
+    await new Promise<void>((resume) => setImmediate(resume));
+    const next = await read(done);
+    if (!next) return undefined;
+    const isSame = next.status === first.status && next.attempt === first.attempt;
+    if (!isSame) return readInParts(driver, sql, params, { skip, characters }); // it has become another text
+    const part = String(next.content);
+    content += part;
+    length = part.length;
+  }
+  return { ...first, content };
 }
 
 function charactersOf(rows: readonly SqlRow[]): number {
@@ -201,23 +249,26 @@ function firstUpTo(rows: readonly SqlRow[], characters: number, isFirstTaken: bo
 }
 
 /**
- * Selects the messages of a range in an order: all of them, the first that have up to `$5` characters together, or how many
- * characters each has.
+ * Selects the messages of a range in an order: all of them, a part of the only one's text, the first that have up to `$5`
+ * characters together, or how many characters each has.
  */
 interface RangeStatements {
   readonly all: string;
+  readonly part: string;
   readonly first: string;
   readonly lengths: string;
   readonly isDescending: boolean;
 }
 
-function selectRange(columns: string): Readonly<Record<"asc" | "desc", RangeStatements>> {
+function selectRange(columns: string, text = "content"): Readonly<Record<"asc" | "desc", RangeStatements>> {
   const inRange = "owner = $1 AND conversation_id = $2 AND seq >= $3 AND seq < $4";
-  const selected = `${columns}, length(content) AS characters`;
+  const columnsWith = (content: string) => columns.replace("content", `${content} AS content`);
+  const selected = `SELECT ${columnsWith(text)}, length(content) AS characters FROM messages`;
   const inOrder = (order: string, isDescending: boolean) => ({
-    all: `SELECT ${selected} FROM messages WHERE ${inRange} ${order}`,
+    all: `${selected} WHERE ${inRange} ${order}`,
+    part: `SELECT ${columnsWith(`substr(${text}, $5, $6)`)} FROM messages WHERE ${inRange}`,
     // The lengths first, by themselves: a database that sorts whole rows would have all texts in memory.
-    first: `SELECT ${selected} FROM messages WHERE ${inRange} AND seq IN (
+    first: `${selected} WHERE ${inRange} AND seq IN (
         SELECT seq FROM (
           SELECT seq, SUM(length(content)) OVER (${order} ROWS UNBOUNDED PRECEDING) AS up_to FROM messages
             WHERE ${inRange}) AS lengths
@@ -229,9 +280,9 @@ function selectRange(columns: string): Readonly<Record<"asc" | "desc", RangeStat
 }
 
 const messagesIn = selectRange(messageColumns);
-const messagesToldIn = selectRange(messageColumns.replace("content", "COALESCE(told, content) AS content"));
+const messagesToldIn = selectRange(messageColumns, "COALESCE(told, content)");
 const historyIn = selectRange("role, content, status");
-const toldIn = selectRange("role, COALESCE(told, content) AS content, status");
+const toldIn = selectRange("role, content, status", "COALESCE(told, content)");
 
 /** The path to a message. Only where it leaves the current one, the conversation's branches are read. */
 export async function findPath(

@@ -117,6 +117,26 @@ export function messagesContract(open: () => Store): void {
       }
     });
 
+    test("a text of very many characters is read whole, alone and in lists, and from any character on", async () => {
+      const { owner, id } = await newConversation(store);
+      const content = `a${"\u{1F600}".repeat(299_999)}${"b".repeat(400_000)}`;
+      const begun = await begin(store, owner, id, { content: "Hi" });
+      await store.endReply(toEnd(begun, { content }));
+      const found = await store.getMessage({ owner }, begun.reply.id, whole);
+      assert.ok(found?.content === content);
+      const rest = await store.getMessage({ owner }, begun.reply.id, { skip: 262_144, characters: 300_000 });
+      assert.ok(rest?.content === content.slice(2 * 262_144 - 1, 2 * 300_000 - 1 + 262_144));
+      for (const order of ["asc", "desc"] as const) {
+        for (const characters of [1, 800_000]) {
+          const slice = { offset: 0, limit: 10, path: "current", order, characters } as const;
+          const page = await store.listMessages({ owner }, id, slice);
+          const lengths = page?.items.map((message) => message.content.length);
+          const both = order === "asc" ? [2, content.length] : [content.length, 2];
+          assert.deepEqual(lengths, characters === 1 ? both.slice(0, 1) : both);
+        }
+      }
+    });
+
     test("a history leaves out the oldest questions where all have more than so many characters", async () => {
       const { owner, id } = await newConversation(store);
       for (const content of ["aaaa", "\u{1F600}\u{1F600}", "c"]) {
