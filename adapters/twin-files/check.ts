@@ -8,8 +8,7 @@ import { dirname, join } from "node:path";
 import { systemClock } from "../../core/base/clock.ts";
 import { noLog } from "../../core/base/log.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
-import type { Twin } from "../../core/twins/twins.ts";
-import type { GoldenQuestion, TwinFileOptions } from "./file.ts";
+import { askQuestion, type TwinFileOptions, textFaults } from "../twin-text/mod.ts";
 import { type FileState, readFolder, usualEngines } from "./folder.ts";
 
 /** The result of {@link checkTwins}. */
@@ -45,7 +44,7 @@ export async function checkTwins(folder: string, { toolProblem }: CheckOptions =
     log: noLog,
   };
   const files = await readFolder(folder, new Map(), options);
-  const { createKnowledgeEngine, readDocument, readInstructions } = await import("../../knowledge/mod.ts");
+  const { createKnowledgeEngine, readDocument } = await import("../../knowledge/mod.ts");
   const engine = createKnowledgeEngine();
   const lines: string[] = [];
   const notes: string[] = [];
@@ -58,8 +57,7 @@ export async function checkTwins(folder: string, { toolProblem }: CheckOptions =
       lines.push(`${join(folder, path)}:${line}: ${message}`);
     for (const problem of problems) say(problem.file, problem.line, problem.problem);
     if (!twin || problems.length > 0) continue;
-    for (const { line, message } of readInstructions(twin.name, twin.instructions).warnings)
-      say(file, instructionsLine + line - 1, message);
+    for (const { line, message } of await textFaults(twin, instructionsLine)) say(file, line, message);
     for (const document of twin.documents)
       for (const { line, message } of readDocument(document).warnings)
         say(join(dirname(file), document.path), line, message);
@@ -83,56 +81,12 @@ function count(number: number, what: string): string {
 }
 
 async function failuresOf({ twin, tests }: FileState, engine: TwinEngine): Promise<Fault[]> {
-  const failures: Fault[] = [];
-  if (!twin) return failures;
+  const faults: Fault[] = [];
+  if (!twin) return faults;
   for (const test of tests) {
-    for (const failure of failuresIn(test, await ask(engine, twin, test.ask))) {
-      failures.push({ line: test.line, message: `${JSON.stringify(test.ask)} ${failure}` });
-    }
+    const { failures } = await askQuestion(engine, twin, test);
+    for (const failure of failures)
+      faults.push({ line: test.line, message: `${JSON.stringify(test.ask)} ${failure}` });
   }
-  return failures;
-}
-
-interface Answered {
-  readonly text: string;
-  /** Headings, the best first. */
-  readonly sources: readonly string[];
-}
-
-async function ask(engine: TwinEngine, twin: Twin, content: string): Promise<Answered> {
-  let text = "";
-  let sources: readonly string[] = [];
-  const output = {
-    write(part: string) {
-      text += part;
-    },
-    progress(event: { readonly [field: string]: unknown }) {
-      if (Array.isArray(event.sources)) sources = event.sources.map(({ heading }) => String(heading));
-    },
-    beginActing: async () => {},
-    handOver: () => {},
-    hold: () => true,
-    signal: new AbortController().signal,
-  };
-  await engine.reply({ twin, history: [], content }, output);
-  return { text, sources };
-}
-
-function failuresIn(
-  { source, says = [], never = [] }: GoldenQuestion,
-  { text, sources }: Answered,
-): string[] {
-  const has = (part: string) => text.toLowerCase().includes(part.toLowerCase());
-  const [from] = sources;
-  const came = from === undefined ? "was not answered" : `was answered from ${JSON.stringify(from)}`;
-  const asksOnly = source === undefined && says.length === 0 && never.length === 0;
-  return [
-    ...(asksOnly && from === undefined ? [`${came}.`] : []),
-    ...(source === null && from !== undefined ? [`${came}, although nothing should answer it.`] : []),
-    ...(typeof source === "string" && from !== source
-      ? [`${came}, but belongs to ${JSON.stringify(source)}.`]
-      : []),
-    ...says.filter((part) => !has(part)).map((part) => `${came}, without ${JSON.stringify(part)}.`),
-    ...never.filter(has).map((part) => `${came}, with ${JSON.stringify(part)}.`),
-  ];
+  return faults;
 }

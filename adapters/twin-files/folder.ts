@@ -6,8 +6,10 @@
 
 import type { Stats } from "node:fs";
 import { join } from "node:path";
+import type { GoldenQuestion } from "../../core/twins/reader.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { codeOf } from "../system.ts";
+import { largestTwinFile, type TwinFileOptions, tooLarge } from "../twin-text/mod.ts";
 import {
   describeUnread,
   type FoundFile,
@@ -19,14 +21,7 @@ import {
   readDocuments,
   readWithin,
 } from "./documents.ts";
-import {
-  type GoldenQuestion,
-  largestTwinFile,
-  parseTwinFile,
-  TwinFileError,
-  type TwinFileOptions,
-  tooLarge,
-} from "./file.ts";
+import { parseTwinFile, TwinFileError } from "./file.ts";
 
 /** The engines that a file may name, unless the host has others. */
 export const usualEngines: readonly string[] = ["knowledge", "openai", "echo"];

@@ -18,13 +18,14 @@ import {
 } from "../../core/base/rules.ts";
 import type { Listing, Slice } from "../../core/store/store.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
+import type { GoldenQuestion } from "../../core/twins/reader.ts";
 import { listTwins, type Twin, type TwinSource } from "../../core/twins/twins.ts";
-import type { GoldenQuestion } from "./file.ts";
 import { type FileState, type Folder, hasChanged, readFolder, usualEngines } from "./folder.ts";
 import { followFolder } from "./watch.ts";
 
+export type { GoldenQuestion } from "../../core/twins/reader.ts";
 export { type Check, type CheckOptions, checkTwins } from "./check.ts";
-export { type GoldenQuestion, TwinFileError } from "./file.ts";
+export { TwinFileError } from "./file.ts";
 
 /** Options of {@link openTwinFiles}. */
 export interface TwinFilesOptions {

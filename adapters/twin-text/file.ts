@@ -1,0 +1,365 @@
+/**
+ * A twin as a text: Markdown with YAML front matter, wherever it is kept.
+ *
+ * @module
+ */
+
+import { Composer, type CST, type Document, isNode, isScalar, Lexer, LineCounter, Parser, visit } from "yaml";
+import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
+import { oneOf, type Rule, type RulesFor } from "../../core/base/rules.ts";
+import type { GoldenQuestion, TwinFault } from "../../core/twins/reader.ts";
+import {
+  type KnowledgeMode,
+  knowledgeRule,
+  languageRule,
+  type Twin,
+  temperatureRule,
+  tokensRule,
+} from "../../core/twins/twins.ts";
+
+/** A twin as its file defines it. The times, and further documents, come from where it is kept. */
+export interface TwinFile {
+  readonly twin: Omit<Twin, "id" | "createdAt" | "updatedAt" | "documents">;
+  /** Undefined: the file names none. */
+  readonly id: string | undefined;
+  readonly tests: readonly GoldenQuestion[];
+  /** The line of the file that the instructions begin on, from 1. */
+  readonly instructionsLine: number;
+}
+
+/** Options of {@link readTwinFile}. */
+export interface TwinFileOptions {
+  /** The engine of a file that names none. */
+  readonly defaultEngine: string;
+  /** The engines that a file may name. */
+  readonly engines: readonly string[];
+  /** What is wrong with a name under `tools`, as the end of a sentence. Undefined: nothing. Default: nothing ever is. */
+  readonly toolProblem?: ((name: string) => string | undefined) | undefined;
+}
+
+/** A twin's file cannot be used. */
+export class TwinFaults extends Error {
+  override readonly name = "TwinFaults";
+  /** At least one. */
+  readonly faults: readonly [TwinFault, ...TwinFault[]];
+
+  constructor(faults: readonly [TwinFault, ...TwinFault[]], options?: ErrorOptions) {
+    super(faults[0].message, options);
+    this.faults = faults;
+  }
+}
+
+/** The largest twin file, in bytes. */
+export const largestTwinFile = 1024 * 1024;
+
+/** The longest front matter, in bytes: a parser of YAML takes seconds for what is much longer. */
+const longestFrontMatter = 64 * 1024;
+
+/** How deep lists and maps may be nested in front matter: golden questions need four levels, and a parser's stack ends. */
+const deepestFrontMatter = 20;
+
+/** The problem of a larger one. */
+export const tooLarge = "is larger than 1 MiB.";
+
+/**
+ * Reads a twin from the bytes of its file.
+ *
+ * @throws {TwinFaults} if it is not UTF-8, has no front matter, an unknown key or a value that is not accepted: with all
+ * faults that can be told at once.
+ */
+export function readTwinFile(bytes: Uint8Array, options: TwinFileOptions): TwinFile {
+  if (bytes.length > largestTwinFile) refuse(tooLarge);
+  const { frontMatter, body, line } = splitFile(decode(bytes));
+  const { values, lineOf } = readFrontMatter(frontMatter, options);
+  const twin = {
+    name: values.name,
+    description: values.description ?? null,
+    avatarUrl: values.avatarUrl ?? null,
+    greeting: values.greeting ?? null,
+    tags: values.tags ?? [],
+    engine: values.engine ?? options.defaultEngine,
+    model: values.model ?? null,
+    temperature: values.temperature ?? null,
+    access: values.access ?? null,
+    instructions: body,
+    language: values.language ?? null,
+    knowledge: values.knowledge ?? null,
+    tools: values.tools ?? [],
+    tokensPerDay: values.tokensPerDay ?? null,
+    handover: values.handover ?? false,
+  };
+  const tests = (values.tests ?? []).map((test, at) => toGoldenQuestion(test, lineOf(["tests", at, "ask"])));
+  return { twin, id: values.id, tests, instructionsLine: line };
+}
+
+/** A fault of the file as a whole, or of a line of it. */
+function refuse(message: string, line = 1, cause?: unknown): never {
+  throw new TwinFaults([{ path: "body", line, message }], { cause });
+}
+
+/** A text may be given alone, or in a list of texts. */
+function toGoldenQuestion({ ask, source, says, never }: WrittenTest, line: number): GoldenQuestion {
+  return {
+    ask,
+    line,
+    ...(source !== undefined && { source }),
+    says: [says ?? []].flat(),
+    never: [never ?? []].flat(),
+  };
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes); // also removes a byte order mark
+  } catch (cause) {
+    return refuse("is not valid UTF-8.", 1, cause);
+  }
+}
+
+/** Splits a file at the lines of three dashes around its front matter. Line ends become `\n`. */
+function splitFile(text: string): { frontMatter: string; body: string; line: number } {
+  const lines = text.split(/\r\n?|\n/u).map((line) => (/^---[ \t]*$/u.test(line) ? "---" : line));
+  if (lines[0] !== "---") refuse('must begin with YAML front matter between two lines "---".');
+  const end = lines.indexOf("---", 1);
+  if (end === -1) refuse('the front matter has no closing line "---".');
+  const frontMatter = lines.slice(1, end).join("\n");
+  if (new TextEncoder().encode(frontMatter).length > longestFrontMatter)
+    refuse("the front matter is longer than 64 KiB; texts belong below it.");
+  const begin = lines.findIndex((line, at) => at > end && line.trim() !== "");
+  const body = begin === -1 ? [] : lines.slice(begin);
+  return {
+    frontMatter,
+    body: body.join("\n").trim(),
+    line: Math.max(begin, end) + 1,
+  };
+}
+
+/** The values of front matter, after their rules have accepted them. */
+interface FrontMatter {
+  readonly id?: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly avatarUrl?: string;
+  readonly greeting?: string;
+  readonly tags?: readonly string[];
+  readonly engine?: string;
+  readonly model?: string;
+  readonly temperature?: number;
+  readonly access?: readonly string[];
+  readonly language?: string;
+  readonly knowledge?: KnowledgeMode;
+  readonly tools?: readonly string[];
+  readonly tokensPerDay?: number;
+  readonly handover?: boolean;
+  readonly tests?: readonly WrittenTest[];
+}
+
+interface WrittenTest {
+  readonly ask: string;
+  readonly source?: string | null;
+  readonly says?: string | readonly string[];
+  readonly never?: string | readonly string[];
+}
+
+/** Front matter that was read. */
+interface ReadFrontMatter {
+  readonly values: FrontMatter;
+  /** The line of the file that a value is on, from 1. */
+  lineOf(path: Path): number;
+}
+
+type Path = readonly (string | number)[];
+
+function readFrontMatter(yaml: string, { engines, toolProblem }: TwinFileOptions): ReadFrontMatter {
+  const lineCounter = new LineCounter();
+  const document = parseYaml(yaml, lineCounter);
+  function lineOf(path: Path): number {
+    const node = document.getIn(path, true);
+    const [offset = 0] = isNode(node) ? (node.range ?? []) : [];
+    return lineCounter.linePos(offset).line + 1; // after the opening dashes
+  }
+  const values = valuesOf(document);
+  const rules: Readonly<Record<string, Rule>> = rulesFor(engines);
+  const faults: TwinFault[] = [];
+  for (const [key, value] of Object.entries(values)) {
+    const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
+    const line = lineOf([key]);
+    if (!rule) {
+      const known = Object.keys(rules).join(", ");
+      const message = `${JSON.stringify(key)} is not a known key; the known keys are ${known}.`;
+      faults.push({ path: key, line, message });
+    } else if (!rule.accepts(value))
+      faults.push({ path: key, line, message: `${key} must be ${rule.expected}.` });
+  }
+  const tools: readonly unknown[] = Array.isArray(values.tools) ? values.tools : [];
+  for (const [at, tool] of tools.entries()) {
+    const problem = isString(tool) ? toolProblem?.(tool) : undefined;
+    if (problem === undefined) continue;
+    faults.push({
+      path: "tools",
+      line: lineOf(["tools", at]),
+      message: `tools must be known: ${problem}.`,
+    });
+  }
+  if (!Object.hasOwn(values, "name")) faults.push({ path: "name", line: 1, message: "name is missing." });
+  const [first, ...others] = faults;
+  if (first) throw new TwinFaults([first, ...others]);
+  return { values: values as unknown as FrontMatter, lineOf };
+}
+
+/** The errors that a value with a colon or a sign of its own causes, and what to do about them. */
+const unquoted = new Set(["BLOCK_AS_IMPLICIT_KEY", "BAD_SCALAR_START", "MULTILINE_IMPLICIT_KEY"]);
+
+function parseYaml(yaml: string, lineCounter: LineCounter): Document.Parsed {
+  const { tokens, tooDeepAt } = tokensOf(yaml, lineCounter);
+  const composer = new Composer({
+    schema: "core", // strings, numbers, booleans, null, lists and maps: nothing that could run or load
+    stringKeys: true,
+    logLevel: "silent",
+    uniqueKeys: false, // comparing each key with all others takes the square of a hostile text's length
+  });
+  const [document] = composer.compose(tokens, true, yaml.length);
+  if (!document) throw new Error("A composer that is told to has made no document.");
+  const lineAt = (offset: number) => lineCounter.linePos(offset).line + 1; // after the opening dashes
+  const [problem] = [...document.errors, ...document.warnings];
+  // Each value with a colon that is not in quotes nests what follows one level deeper.
+  if (tooDeepAt !== undefined && !(problem && unquoted.has(problem.code))) {
+    const line = lineAt(tooDeepAt);
+    const sentence = `line ${line} nests lists and maps more than ${deepestFrontMatter} deep; front matter needs at most 4.`;
+    refuse(sentence, line);
+  }
+  const fault = problem
+    ? { at: problem.pos[0], code: problem.code, message: problem.message.split("\n")[0], cause: problem }
+    : repeatedKey(document);
+  if (!fault) return document;
+  const line = lineAt(fault.at);
+  const advice = unquoted.has(fault.code)
+    ? '; put the value in quotes, as in description: "Ada: a life"'
+    : "";
+  const sentence = `line ${line} is not valid front matter: ${fault.message}${advice}.`;
+  return refuse(sentence, line, fault.cause);
+}
+
+/** The tokens of YAML, until the first that is none, or until they are nested too deep, and where that is. */
+function tokensOf(yaml: string, lineCounter: LineCounter) {
+  const parser = new Parser(lineCounter.addNewLine);
+  lineCounter.addNewLine(0);
+  const tokens: CST.Token[] = [];
+  for (const lexeme of new Lexer().lex(yaml)) {
+    tokens.push(...parser.next(lexeme));
+    if (tokens.at(-1)?.type === "error") break; // a hostile text has one for each character
+    // Beside lists and maps, the stack has the document and a value.
+    if (parser.stack.length > deepestFrontMatter + 2) {
+      return { tokens: [...tokens, ...parser.end()], tooDeepAt: parser.offset };
+    }
+  }
+  tokens.push(...parser.end());
+  return { tokens };
+}
+
+/** The first key that its map has already. */
+function repeatedKey(document: Document.Parsed) {
+  let at: number | undefined;
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue; // refused: keys are strings
+        if (seen.has(key.value)) at = key.range?.[0] ?? 0;
+        if (at !== undefined) return visit.BREAK;
+        seen.add(key.value);
+      }
+      return undefined;
+    },
+  });
+  return at === undefined
+    ? undefined
+    : { at, code: "DUPLICATE_KEY", message: "Map keys must be unique", cause: undefined };
+}
+
+function valuesOf(document: Document.Parsed): JsonObject {
+  let content: unknown;
+  try {
+    content = document.toJS({ maxAliasCount: 0 });
+  } catch (cause) {
+    return refuse("the front matter must not use YAML aliases.", 1, cause);
+  }
+  if (content === null) return {};
+  if (isJsonObject(content)) return content;
+  return refuse('the front matter must consist of lines such as "name: Ada".');
+}
+
+/** Ids are used in paths: only characters that need no escaping there, and no name that a path has already. */
+const idPattern = /^(?!check$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
+
+/** What an id may be. */
+export const idRule: Rule = {
+  expected:
+    'a string of 1 to 64 letters, digits, ".", "_" and "-", with a letter or digit first, and not "check"',
+  accepts: (value) => isString(value) && idPattern.test(value),
+};
+
+const textRule: Rule = { expected: "a string that is not empty", accepts: isText };
+
+const addressRule: Rule = {
+  expected: "an http or https address",
+  accepts: (value) => isString(value) && /^https?:\/\//iu.test(value) && URL.canParse(value),
+};
+
+/** What each key may be. A new key is added here, to {@link FrontMatter}, and to what {@link readTwinFile} returns. */
+function rulesFor(engines: readonly string[]): RulesFor<FrontMatter> {
+  return {
+    id: idRule,
+    name: lineUpTo(100),
+    description: textRule,
+    avatarUrl: addressRule,
+    greeting: textRule,
+    tags: listOf("strings", ", such as [coffee, howto]"),
+    engine: oneOf(engines),
+    model: lineUpTo(200),
+    temperature: temperatureRule,
+    access: listOf("owners", ", such as [alice, bob]; [] means no owner"),
+    language: languageRule,
+    knowledge: knowledgeRule,
+    tools: listOf("tools", ", such as [orders, weather/forecast]"),
+    tokensPerDay: tokensRule,
+    handover: { expected: "true or false", accepts: (value) => typeof value === "boolean" },
+    tests: testsRule,
+  };
+}
+
+const testsRule: Rule = {
+  expected: "a list of questions, each with ask, and source (a heading, or null), says or never (texts)",
+  accepts: (value) => Array.isArray(value) && value.every(isTest),
+};
+
+function isTest(value: unknown): boolean {
+  if (!isJsonObject(value) || !isText(value.ask)) return false;
+  const isTexts = (texts: unknown) => [texts].flat().every(isText);
+  return Object.entries(value).every(([key, part]) => {
+    if (key === "source") return part === null || isText(part);
+    return key === "ask" || ((key === "says" || key === "never") && isTexts(part));
+  });
+}
+
+function lineUpTo(longest: number): Rule {
+  return {
+    expected: `a string of 1 to ${longest} characters on one line`,
+    accepts: (value) => isLine(value, longest),
+  };
+}
+
+function listOf(what: string, example: string): Rule {
+  return {
+    expected: `a list of ${what}, each of up to 255 characters on one line${example}`,
+    accepts: (value) => Array.isArray(value) && value.every((item) => isLine(item, 255)),
+  };
+}
+
+function isText(value: unknown): value is string {
+  return isString(value) && value.trim() !== "" && !/[^\P{Cc}\n\t]|\p{Cs}/u.test(value);
+}
+
+function isLine(value: unknown, longest: number): boolean {
+  return isText(value) && !/\p{Cc}/u.test(value) && [...value].length <= longest;
+}
