@@ -17,6 +17,8 @@
 import { createService as createCoreService, type Service } from "./core/service.ts";
 import type { ServiceOptions } from "./core/service-options.ts";
 import { createEchoEngine, type TwinEngine } from "./core/twins/engine.ts";
+import { loadedReader } from "./core/twins/lazy-reader.ts";
+import type { TwinReader } from "./core/twins/reader.ts";
 
 export * from "./core/mod.ts";
 
@@ -29,7 +31,14 @@ export * from "./core/mod.ts";
  */
 export function createService(options: ServiceOptions): Service {
   const engines = options?.engines ?? { echo: createEchoEngine(), knowledge: loadedKnowledge() };
-  return createCoreService({ ...options, engines });
+  const { ownTwins } = options ?? {};
+  const made = ownTwins && { ownTwins: { ...ownTwins, reader: ownTwins.reader ?? loadedReader(openReader) } };
+  return createCoreService({ ...options, engines, ...made });
+}
+
+/** What reads and judges the twins that owners make, loaded when the first one is. */
+async function openReader(): Promise<TwinReader> {
+  return (await import("./adapters/twin-text/mod.ts")).createTwinReader();
 }
 
 function loadedKnowledge(): TwinEngine {

@@ -36,6 +36,7 @@ import { firstSteps } from "./server/first-steps.ts";
 import { createParts, type Parts } from "./server/lifecycle.ts";
 import { openLog } from "./server/log.ts";
 import type { Metrics } from "./server/metrics.ts";
+import { ownTwinsOf } from "./server/own-twins.ts";
 import { isLoopback, pagesOf } from "./server/playground/pages.ts";
 import { createSignIn } from "./server/playground/sign-in.ts";
 import { besideStarters } from "./server/playground/starters.ts";
@@ -50,7 +51,7 @@ import {
 import { ConfigError, changedSettings, nameOf, type Settings, shownSettings } from "./server/settings.ts";
 import { blameDatabase, logNewFile, openStorage, type Storage } from "./server/storage.ts";
 import { logTokens, openTokens, tokenSource } from "./server/tokens.ts";
-import { connectMcpServers } from "./server/tools.ts";
+import { connectMcpServers, type OwnerToolProblem } from "./server/tools.ts";
 import { findTwins, openTwins, warnOfSamples } from "./server/twins.ts";
 import { usage } from "./server/usage.ts";
 
@@ -106,7 +107,7 @@ async function run(settings: Settings): Promise<void> {
   await useProxies();
   let twinFiles: TwinFiles | undefined;
   const connecting = connectMcpServers(settings, log, () => void twinFiles?.reload());
-  const { tools, toolProblem } = await parts.open("tools", connecting, async (opened) =>
+  const { tools, toolProblem, ownerToolProblem } = await parts.open("tools", connecting, async (opened) =>
     opened.tools?.close(),
   );
   const engines = await createEngines(settings, log, tools);
@@ -123,7 +124,16 @@ async function run(settings: Settings): Promise<void> {
   });
   const { secret, verifyToken } = await openTokens(settings, log);
   const metrics = await openMetrics(settings, storage, parts);
-  const given = { storage, twins, engines, guard, verifyToken, log, observe: metrics?.observe };
+  const given = {
+    storage,
+    twins,
+    engines,
+    guard,
+    verifyToken,
+    log,
+    observe: metrics?.observe,
+    ownerToolProblem,
+  };
   const service = createService(serviceOptions(settings, given));
   const { shutdownGraceMs: graceMs, shutdownDelayMs: delayMs } = settings;
   const ready = service.ready().catch(blameDatabase(settings));
@@ -153,15 +163,17 @@ type Given = Pick<ServiceOptions, "guard" | "verifyToken" | "log" | "observe"> &
   readonly storage: Storage;
   readonly twins: TwinFiles;
   readonly engines: Engines;
+  readonly ownerToolProblem: OwnerToolProblem;
 };
 
 function serviceOptions(
   settings: Settings,
-  { storage, twins, engines, guard, verifyToken, log, observe }: Given,
+  { storage, twins, engines, guard, verifyToken, log, observe, ownerToolProblem }: Given,
 ): ServiceOptions {
   return {
     store: storage.store,
     twins,
+    ownTwins: ownTwinsOf(settings, engines, ownerToolProblem),
     engines,
     guard,
     pages: pagesOf(settings),

@@ -53,6 +53,8 @@ interface Cost {
 type Asked = Pick<Line, "method" | "path" | "endless"> & {
   readonly credential: string;
   readonly body?: Buffer;
+  /** The media type of the body. Default: JSON. */
+  readonly type?: string | undefined;
 };
 
 interface MeasuredServer {
@@ -105,11 +107,17 @@ async function startServer(databaseUrl: string, twins: string): Promise<Measured
     return (await answered)[0];
   }
 
-  async function send({ method, path, body, credential }: Asked): Promise<IncomingMessage> {
+  async function send({
+    method,
+    path,
+    body,
+    type = "application/json",
+    credential,
+  }: Asked): Promise<IncomingMessage> {
     const headers = {
       authorization: `Bearer ${credential}`,
       accept: "application/json, text/event-stream",
-      ...(body && { "content-type": "application/json" }),
+      ...(body && { "content-type": type }),
       ...(path === "/mcp" && { "mcp-protocol-version": "2025-11-25" }),
     };
     const sent = httpRequest(`${url}${path}`, { method, agent, headers });
@@ -168,7 +176,8 @@ async function addressOf(child: ChildProcess): Promise<string> {
   throw new Error(`The server ended before it listened: ${output}`);
 }
 
-const bytesOf = (body: object) => Buffer.from(JSON.stringify(body));
+const bytesOf = (body: object | string) =>
+  Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
 
 /** Sends a POST, and returns what it made. */
 async function make(server: MeasuredServer, path: string, body: object, credential: string) {
@@ -213,7 +222,8 @@ async function measureLine(server: MeasuredServer, line: Line, credentials: Cred
     const credential = credentials[who](person);
     const { id } = twinId === undefined ? {} : await make(server, "/conversations", { twinId }, credential);
     const path = line.path.replace("{id}", id).replaceAll("{p}", String(person)).replace("{n}", String(run));
-    return { method, path, credential, ...(body && { body }), ...(endless && { endless }) };
+    const type = typeof line.body === "string" ? "text/markdown" : undefined;
+    return { method, path, credential, type, ...(body && { body }), ...(endless && { endless }) };
   };
   const measured: { who: Credential; runs: Cost[]; hundred?: Cost }[] = [];
   for (const who of line.who as Iterable<Credential>) {

@@ -36,6 +36,7 @@ import type { Store } from "./store/store.ts";
 import { tokenBudgetRange } from "./store/token-budgets.ts";
 import { createEchoEngine, type TwinEngine } from "./twins/engine.ts";
 import { type Guard, guardRule } from "./twins/guard.ts";
+import { type OwnTwinsOptions, requireOwnTwins } from "./twins/own-twins.ts";
 import type { TwinSource } from "./twins/twins.ts";
 
 /** The minimum and maximum of a key's requests in an hour. */
@@ -149,6 +150,14 @@ const table = {
    * Default: only keys are accepted.
    */
   authenticate: without<AuthenticateUser>(functionThat("finds a request's user")),
+  /**
+   * Lets owners make twins over HTTP, beside `twins`, which win: with a JWT, or as a host's user who `manages` them. `{}` is
+   * enough. Default: owners make none, and the endpoints are 404.
+   */
+  ownTwins: without<OwnTwinsOptions>({
+    expected: "an object, such as {}",
+    accepts: (value) => isJsonObject(value),
+  }),
   /** Time and timers. Default: the store's, or else the system's. */
   clock: usual<Clock>(clockRule, (clock) => clock),
   /** The source of keys and ids. Default: Web Crypto. */
@@ -284,6 +293,7 @@ export function warnOfDefaults(options: ServiceOptions, log: Log): void {
 /** @throws {TypeError} for the first option that cannot be used, with what is accepted. */
 export function requireServiceOptions(options: ServiceOptions): void {
   requireOptions<ServiceOptions>("createService", options, table);
+  if (options.ownTwins) requireOwnTwins(options.ownTwins);
   const { sha256 = portableSha256 } = options;
   const digest: unknown = sha256(sample);
   if (digest !== portableSha256(sample)) throw unusable("createService: sha256", sha256Rule.expected, digest);

@@ -21,6 +21,7 @@ import {
   type ServiceOptions,
   warnOfDefaults,
 } from "./service-options.ts";
+import { OwnTwins } from "./twins/own-twins.ts";
 import type { ApiError } from "./wire/errors.ts";
 import { type Answer, HostRequest, type IncomingRequest, toResponse } from "./wire/request.ts";
 
@@ -75,14 +76,20 @@ export function createService(options: ServiceOptions): Service {
   const parts = completeOptions(options);
   const { store, basePath, corsOrigins, limiter, log, observe } = parts;
   warnOfDefaults(options, log);
-  const offered = routes.filter(({ credential }) => credential !== "token" || parts.verifyToken);
+  const managesTwins = parts.ownTwins !== undefined && parts.ownTwins.maxTwins !== 0;
+  const offered = routes.filter(({ credential }) => {
+    if (credential === "manager") return managesTwins && (parts.verifyToken ?? parts.authenticate);
+    return credential !== "token" || parts.verifyToken;
+  });
+  // What manages twins is 404 for all methods, rather than 405, where there is nothing to manage.
+  const served = routes.filter((route) => route.credential === "manager" || offered.includes(route));
   let draining = false;
   const context = createContext(parts, offered, () => draining);
   const { keys, replies } = context;
   const { ready } = context.health;
-  const identifyCaller = createAuthentication({ ...parts, keys });
+  const identifyCaller = createAuthentication({ ...parts, keys, managesTwins });
   const dispatcher = new Dispatcher({
-    routes: [...offered, ...pageRoutes(parts.pages)],
+    routes: [...served, ...pageRoutes(parts.pages)],
     extensions: [parts.openaiApi, parts.mcpApi].filter((api) => api !== undefined),
     basePath,
     corsOrigins,
@@ -118,11 +125,14 @@ function createContext(
   offered: readonly Route[],
   isDraining: () => boolean,
 ): HandlerContext {
-  const { store, twins, limiter, clock, random, sha256, log, basePath } = options;
+  const { store, limiter, clock, random, sha256, log, basePath } = options;
   const newId = createIds(clock, random);
   const memory = new MemoryBudget();
+  const ownTwins = openOwnTwins(options, memory);
+  const twins = ownTwins ?? options.twins;
   const replies = new Replies({
     ...options,
+    twins,
     newId,
     memory,
     cancelOnDisconnect: options.onDisconnect === "cancel",
@@ -130,6 +140,7 @@ function createContext(
   return {
     store,
     twins,
+    ownTwins,
     replies,
     keys: new KeyLookup({ store, clock, log, sha256 }),
     limiter,
@@ -148,6 +159,17 @@ function createContext(
     api: { root: `${basePath}/api/v1`, describe: lazyOpenApi(offered, basePath, sha256) },
     health: { ready: startOnce(() => replies.start()), isDraining },
   };
+}
+
+/** The twins of owners beside the operator's. Undefined: owners make none. */
+function openOwnTwins(
+  { ownTwins: options, store, twins, engines, clock, log }: CompleteOptions,
+  memory: MemoryBudget,
+): OwnTwins | undefined {
+  if (!options?.reader || options.maxTwins === 0) return undefined;
+  const { reader } = options;
+  const parts = { store, twins, engines: Object.keys(engines), clock, log, memory };
+  return new OwnTwins({ ...parts, options: { ...options, reader } });
 }
 
 /** Starts with the first call, and again with the next one after a failure. */

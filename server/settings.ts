@@ -27,6 +27,7 @@ import {
   timeRanges,
 } from "../core/service-options.ts";
 import { tokenBudgetRange } from "../core/store/token-budgets.ts";
+import { defaultOwnTwins, ownTwinsRange } from "../core/twins/own-twins.ts";
 import {
   asWritten,
   choice,
@@ -176,6 +177,15 @@ export const settings = {
     about: "model for twins that do not name one",
     ...trimmedText,
   }),
+  modelChoices: setting({
+    variable: "MODEL_CHOICES",
+    fallback: "",
+    otherwise: "none",
+    about: "models, besides that one, that owners may name in twins of their own",
+    expected: "names of models, comma-separated",
+    parse: (text) => text.split(",").flatMap((name) => name.trim() || []),
+    accepts: Array.isArray,
+  }),
   modelEmbeddings: setting({
     variable: "MODEL_EMBEDDINGS",
     about: "model of that address that finds sections by their meaning, too: see docs/twins.md",
@@ -212,6 +222,12 @@ export const settings = {
     expected: `the path of a file, ${withoutWhiteSpace}`,
     parse: asWritten,
     accepts: isTrimmed,
+  }),
+  maxTwins: setting({
+    variable: "MAX_TWINS",
+    fallback: String(defaultOwnTwins),
+    about: "twins that an owner may make over HTTP; 0: none may",
+    ...number(ownTwinsRange),
   }),
   corsOrigins: setting({
     variable: "CORS_ORIGINS",

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { findTwins, requireTwin } from "../../core/api/lookup.ts";
+import { findTwins, requireProfile } from "../../core/api/lookup.ts";
 import { route } from "../../core/http/route.ts";
-import type { Twin } from "../../core/twins/twins.ts";
+import type { TwinProfile } from "../../core/twins/twins.ts";
 
 export const modelRoutes = [
   route({
@@ -35,13 +35,15 @@ export const modelRoutes = [
     success: { status: 200, description: "The model." },
     async handle(call, context) {
       return {
-        document: JSON.stringify(model(await requireTwin(context.twins, call.caller.reach, call.params.id))),
+        document: JSON.stringify(
+          model(await requireProfile(context.twins, call.caller.reach, call.params.id)),
+        ),
       };
     },
   }),
 ];
 
-function model({ id, name, description, createdAt }: Twin) {
+function model({ id, name, description, createdAt }: TwinProfile) {
   return {
     id,
     object: "model",

@@ -14,6 +14,7 @@ import {
 import type { Store } from "../../core/store/store.ts";
 import { sweepDeleted } from "./deletion.ts";
 import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
+import { sweepContents } from "./own-twins.ts";
 import { forgetMemories, noteErasure } from "./people.ts";
 import { claimFromRow } from "./rows.ts";
 import { forgetTokenSums, TokenSweep } from "./token-budgets.ts";
@@ -62,6 +63,7 @@ export function claimMethods(
       await driver.batch([{ sql: "DELETE FROM erasures WHERE at <= $1", params: [at - dayMs] }]);
       await sweepDeleted(driver);
       await tokens.sweep(at);
+      await sweepContents(driver, at);
     },
   };
 }

@@ -66,15 +66,16 @@ async function copyTable(
 }
 
 /** All rows, in the order of the table's key. */
-async function* readTable(from: RunSql, { name, key }: Table): AsyncGenerator<readonly SqlRow[]> {
+async function* readTable(from: RunSql, { name, key, number }: Table): AsyncGenerator<readonly SqlRow[]> {
   const parameters = key.map((_, index) => `$${index + 1}`);
   const sql = `SELECT * FROM ${name} WHERE (${key}) > (${parameters}) ORDER BY ${key} LIMIT ${rowsAtOnce}`;
-  let last = key.map(() => ""); // before all keys, as these are texts that are not empty
+  // Before all keys, as the first of their texts is not empty.
+  let last: SqlValue[] = key.map((column) => (column === number ? -1 : ""));
   for (;;) {
     const rows = await from(sql, last);
     const end = rows.at(-1);
     if (!end) return;
     yield rows;
-    last = key.map((column) => String(end[column]));
+    last = key.map((column) => (column === number ? Number(end[column]) : String(end[column])));
   }
 }

@@ -8,6 +8,7 @@ import { conversationMetadata } from "./steps/conversation-metadata.ts";
 import { erasures } from "./steps/erasures.ts";
 import { firstTables } from "./steps/first-tables.ts";
 import { oldestVersion } from "./steps/oldest-version.ts";
+import { ownTwins } from "./steps/own-twins.ts";
 import { peopleAnswer } from "./steps/people-answer.ts";
 import { previousSecrets } from "./steps/previous-secrets.ts";
 import { questionsTold } from "./steps/questions-told.ts";
@@ -36,6 +37,7 @@ export const steps: readonly Step[] = [
   conversationMetadata,
   tokenBudgets,
   questionsTold,
+  ownTwins,
 ];
 
 /** The version of an up-to-date database. An empty one has version 0. */
@@ -48,8 +50,10 @@ function lastOf(steps: readonly Step[]): number {
 /** A table of the current version. */
 export interface Table {
   readonly name: string;
-  /** The columns of its primary key: texts, of which the first is not empty. */
+  /** The columns of its primary key: texts, of which the first is not empty, then possibly a number that is not negative. */
   readonly key: readonly string[];
+  /** That number. */
+  readonly number?: string;
 }
 
 /** All tables of the store. The limiter's is not one of them. */
@@ -67,6 +71,11 @@ export const tables: readonly Table[] = [
   { name: "erasures", key: ["person"] },
   { name: "token_sums", key: ["scope", "owner", "person", "subject", "period"] },
   { name: "token_reservations", key: ["reply_id", "scope", "owner", "person", "subject", "period"] },
+  { name: "own_twins", key: ["owner", "id"] },
+  { name: "twin_versions", key: ["owner", "twin_id", "version"], number: "version" },
+  { name: "twin_parts", key: ["owner", "twin_id", "path", "since"], number: "since" },
+  { name: "twin_contents", key: ["owner", "digest", "part"], number: "part" },
+  { name: "loose_contents", key: ["owner", "digest"] },
 ];
 
 /** What a database says of itself. */

@@ -31,6 +31,7 @@ import { deleteMessages, deleteRest, markDeleted, messagesInAPortion } from "./d
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { findPath, messageMethods } from "./messages.ts";
 import { addPairs, digestsOf, setPairs } from "./metadata.ts";
+import { ownTwinMethods } from "./own-twins.ts";
 import { peopleMethods } from "./people.ts";
 import { replyMethods, takeOverMethods } from "./replies.ts";
 import { reviewMethods } from "./review.ts";
@@ -69,6 +70,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
     ...reviewMethods(driver),
     ...peopleMethods(driver),
     ...tokenBudgetMethods(driver),
+    ...ownTwinMethods(driver),
     async ping() {
       await driver.all(readNewest, [""]);
     },

@@ -8,8 +8,8 @@ import { dirname, join } from "node:path";
 import { systemClock } from "../../core/base/clock.ts";
 import { noLog } from "../../core/base/log.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
-import { askQuestion, type TwinFileOptions, textFaults } from "../twin-text/mod.ts";
-import { type FileState, readFolder, usualEngines } from "./folder.ts";
+import { askQuestion, type TwinFileOptions, textFaults, usualEngines } from "../twin-text/mod.ts";
+import { type FileState, readFolder } from "./folder.ts";
 
 /** The result of {@link checkTwins}. */
 export interface Check {

@@ -23,9 +23,6 @@ import {
 } from "./documents.ts";
 import { parseTwinFile, TwinFileError } from "./file.ts";
 
-/** The engines that a file may name, unless the host has others. */
-export const usualEngines: readonly string[] = ["knowledge", "openai", "echo"];
-
 /** The last known state of a file. */
 export interface FileState {
   /** Changes whenever the file does: size, times and identity. */

@@ -19,8 +19,9 @@ import {
 import type { Listing, Slice } from "../../core/store/store.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import type { GoldenQuestion } from "../../core/twins/reader.ts";
-import { listTwins, type Twin, type TwinSource } from "../../core/twins/twins.ts";
-import { type FileState, type Folder, hasChanged, readFolder, usualEngines } from "./folder.ts";
+import { listTwins, type Twin, type TwinList } from "../../core/twins/twins.ts";
+import { usualEngines } from "../twin-text/mod.ts";
+import { type FileState, type Folder, hasChanged, readFolder } from "./folder.ts";
 import { followFolder } from "./watch.ts";
 
 export type { GoldenQuestion } from "../../core/twins/reader.ts";
@@ -57,7 +58,7 @@ export interface FoundTwin {
 }
 
 /** Twins that follow the files of a folder. `await using` closes them. */
-export interface TwinFiles extends TwinSource, AsyncDisposable {
+export interface TwinFiles extends TwinList, AsyncDisposable {
   /** A twin, whoever may use it, and the golden questions of its file. */
   find(id: string): FoundTwin | undefined;
   /** Reads all files now. Never rejects: files that cannot be used are logged, and their last good version stays. */
@@ -127,7 +128,7 @@ class FolderOfTwins {
   readonly #clock: Clock;
   readonly #engineNames: readonly string[];
   #files: Folder = new Map();
-  #twins: TwinSource = listTwins([]);
+  #twins: TwinList = listTwins([]);
   #folderProblem: string | undefined;
   #reading = Promise.resolve();
   #stopFollowing = () => {};

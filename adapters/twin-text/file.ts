@@ -7,7 +7,7 @@
 import { Composer, type CST, type Document, isNode, isScalar, Lexer, LineCounter, Parser, visit } from "yaml";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { oneOf, type Rule, type RulesFor } from "../../core/base/rules.ts";
-import type { GoldenQuestion, TwinFault } from "../../core/twins/reader.ts";
+import type { AuthorRules, GoldenQuestion, TwinFault } from "../../core/twins/reader.ts";
 import {
   type KnowledgeMode,
   knowledgeRule,
@@ -27,6 +27,9 @@ export interface TwinFile {
   readonly instructionsLine: number;
 }
 
+/** The engines that a file may name, unless the host has others. */
+export const usualEngines: readonly string[] = ["knowledge", "openai", "echo"];
+
 /** Options of {@link readTwinFile}. */
 export interface TwinFileOptions {
   /** The engine of a file that names none. */
@@ -35,6 +38,8 @@ export interface TwinFileOptions {
   readonly engines: readonly string[];
   /** What is wrong with a name under `tools`, as the end of a sentence. Undefined: nothing. Default: nothing ever is. */
   readonly toolProblem?: ((name: string) => string | undefined) | undefined;
+  /** What its author may choose, who is not the operator. Absent: anything. */
+  readonly author?: Pick<AuthorRules, "id" | "models"> | undefined;
 }
 
 /** A twin's file cannot be used. */
@@ -170,7 +175,7 @@ interface ReadFrontMatter {
 
 type Path = readonly (string | number)[];
 
-function readFrontMatter(yaml: string, { engines, toolProblem }: TwinFileOptions): ReadFrontMatter {
+function readFrontMatter(yaml: string, { engines, toolProblem, author }: TwinFileOptions): ReadFrontMatter {
   const lineCounter = new LineCounter();
   const document = parseYaml(yaml, lineCounter);
   function lineOf(path: Path): number {
@@ -201,10 +206,31 @@ function readFrontMatter(yaml: string, { engines, toolProblem }: TwinFileOptions
       message: `tools must be known: ${problem}.`,
     });
   }
+  if (author) {
+    for (const [path, message] of authorFaults(values, author))
+      faults.push({ path, line: lineOf([path]), message });
+  }
   if (!Object.hasOwn(values, "name")) faults.push({ path: "name", line: 1, message: "name is missing." });
   const [first, ...others] = faults;
   if (first) throw new TwinFaults([first, ...others]);
   return { values: values as unknown as FrontMatter, lineOf };
+}
+
+/** What an author who is not the operator may not say. */
+function authorFaults(
+  values: JsonObject,
+  { id, models }: NonNullable<TwinFileOptions["author"]>,
+): [path: string, message: string][] {
+  const faults: [path: string, message: string][] = [];
+  if (id !== undefined && !idRule.accepts(id)) faults.push(["id", `id must be ${idRule.expected}.`]);
+  else if (id !== undefined && values.id !== undefined && values.id !== id)
+    faults.push(["id", `id must be ${JSON.stringify(id)}, as in the path, or left out.`]);
+  if (values.access !== undefined) faults.push(["access", "access is the operator's to give: leave it out."]);
+  if (isString(values.model) && !models.includes(values.model)) {
+    const choice = models.length === 0 ? "left out: no model can be chosen here" : oneOf(models).expected;
+    faults.push(["model", `model must be ${choice}.`]);
+  }
+  return faults;
 }
 
 /** The errors that a value with a colon or a sign of its own causes, and what to do about them. */

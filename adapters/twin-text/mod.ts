@@ -4,9 +4,6 @@
  * @module
  */
 
-import type { TwinFault } from "../../core/twins/reader.ts";
-import type { Twin } from "../../core/twins/twins.ts";
-
 export {
   idRule,
   largestTwinFile,
@@ -15,19 +12,8 @@ export {
   type TwinFile,
   type TwinFileOptions,
   tooLarge,
+  usualEngines,
 } from "./file.ts";
 export { type AskedQuestion, askQuestion } from "./questions.ts";
-
-/** What is not read as it looks in a twin's instructions, which begin on that line of its file. */
-export async function textFaults(
-  { name, instructions }: Pick<Twin, "name" | "instructions">,
-  instructionsLine: number,
-): Promise<TwinFault[]> {
-  // Loaded here, because a folder is opened without it.
-  const { readInstructions } = await import("../../knowledge/mod.ts");
-  return readInstructions(name, instructions).warnings.map(({ line, message }) => ({
-    path: "body",
-    line: instructionsLine + line - 1,
-    message,
-  }));
-}
+export { createTwinReader, type TwinReaderOptions } from "./reader.ts";
+export { textFaults } from "./text-faults.ts";

@@ -16,7 +16,8 @@ export interface Line {
   readonly method: string;
   /** `{id}`: a new conversation with the line's twin; `{p}`: the number of the end user; `{n}`: the number of the run. */
   readonly path: string;
-  readonly body?: object;
+  /** A text: Markdown. */
+  readonly body?: object | string;
   readonly twin?: string;
   /** Its answer has no end: it is read until the server rests. */
   readonly endless?: true;
@@ -101,66 +102,90 @@ const gets: readonly (readonly [who: string, what: string, path: string, mayTake
     inParts,
   ],
   ["j", "the owner's keys", "/auth/api-keys?limit=100"],
+  ["j", "a twin's file of 1 MiB", "/twins/own/file", inParts],
+  ["j", "a twin's versions", "/twins/own/versions"],
+  ["j", "a twin's documents", "/twins/own/documents?limit=100"],
+  ["j", "a twin's document of 1 MiB", "/twins/own/documents/long.md", inParts],
 ];
 
 const pairs = Object.fromEntries(
   Array.from({ length: 16 }, (_, n) => [`${n}`.padStart(64, costly), costly.repeat(512)]),
 );
+/** The largest file of a twin, with a golden question. */
+const ownTwin = `---\nname: Own\ntests:\n  - ask: What is this?\n---\n${"## Words\n\nA line of words.\n\n".repeat(36_000)}`;
 const fifty = Array.from({ length: 50 }, (_, n) => `twin-${n}`);
-const writes: readonly (readonly [who: string, method: string, what: string, path: string, body?: object])[] =
+const writes: readonly (readonly [
+  who: string,
+  method: string,
+  what: string,
+  path: string,
+  body?: object | string,
+])[] = [
   [
-    [
-      "tf",
-      "POST",
-      "a title of 200 characters",
-      "/conversations",
-      { twinId: "echo", title: costly.repeat(200) },
-    ],
-    ["f", "POST", "a client token for 50 twins", "/client-tokens", { endUser: "dora", twinIds: fifty }],
-    [
-      "f",
-      "PUT",
-      "a memory of 4,000 characters",
-      "/end-users/ann_{p}/memory/echo",
-      { content: costly.repeat(4_000) },
-    ],
-    [
-      "tf",
-      "PUT",
-      "a comment of 1,000 characters",
-      `${long}/msg_conv_long_{p}_1/feedback`,
-      { rating: "up", comment: costly.repeat(1_000) },
-    ],
-    [
-      "tf",
-      "PATCH",
-      "a new title of 200 characters",
-      "/conversations/conv_long_{p}",
-      { title: costly.repeat(200) },
-    ],
-    ["tf", "DELETE", "a rating that is taken back", `${long}/msg_conv_long_{p}_1/feedback`],
-    ["tf", "POST", "an ended reply, cancelled", `${book}/msg_conv_book_{p}_1/cancel`],
-    ["tf", "POST", "an ended response, cancelled", "/v1/responses/resp_conv_book_{p}_1/cancel"],
-    ["tf", "DELETE", "a response among others, refused", "/v1/responses/resp_conv_long_{p}_1"],
-    ["tf", "DELETE", "an item, refused", "/v1/conversations/conv_long_{p}/items/msg_conv_long_{p}_1"],
-    ["tf", "POST", "a conversation with 16 pairs", "/v1/conversations", { metadata: pairs }],
-    ["tf", "POST", "16 other pairs", "/v1/conversations/conv_long_{p}", { metadata: pairs }],
-    ["tf", "DELETE", "a conversation, as OpenAI has it", "/v1/conversations/{id}"],
-    ["f", "GET", "a memory", "/end-users/ann_{p}/memory/echo"],
-    ["f", "DELETE", "a memory, deleted", "/end-users/ann_{p}/memory/echo"],
-    ["f", "DELETE", "the client tokens of a person, deleted", "/client-tokens?endUser=dora"],
-    ["j", "POST", "a key with a name of 100 characters", "/auth/api-keys", { name: costly.repeat(100) }],
-    ["j", "POST", "a key, rotated", "/auth/api-keys/key_0/rotate", {}],
-    ["j", "DELETE", "a key, revoked", "/auth/api-keys/key_0"],
-    ["tf", "POST", "/mcp: 1,000 twins", "/mcp", toolCall("list_twins", {})],
-    [
-      "tf",
-      "POST",
-      "/mcp: 32,000 characters",
-      "/mcp",
-      toolCall("ask_twin", { twin: "echo", question: costly.repeat(32_000) }),
-    ],
-  ];
+    "tf",
+    "POST",
+    "a title of 200 characters",
+    "/conversations",
+    { twinId: "echo", title: costly.repeat(200) },
+  ],
+  ["f", "POST", "a client token for 50 twins", "/client-tokens", { endUser: "dora", twinIds: fifty }],
+  [
+    "f",
+    "PUT",
+    "a memory of 4,000 characters",
+    "/end-users/ann_{p}/memory/echo",
+    { content: costly.repeat(4_000) },
+  ],
+  [
+    "tf",
+    "PUT",
+    "a comment of 1,000 characters",
+    `${long}/msg_conv_long_{p}_1/feedback`,
+    { rating: "up", comment: costly.repeat(1_000) },
+  ],
+  [
+    "tf",
+    "PATCH",
+    "a new title of 200 characters",
+    "/conversations/conv_long_{p}",
+    { title: costly.repeat(200) },
+  ],
+  ["tf", "DELETE", "a rating that is taken back", `${long}/msg_conv_long_{p}_1/feedback`],
+  ["tf", "POST", "an ended reply, cancelled", `${book}/msg_conv_book_{p}_1/cancel`],
+  ["tf", "POST", "an ended response, cancelled", "/v1/responses/resp_conv_book_{p}_1/cancel"],
+  ["tf", "DELETE", "a response among others, refused", "/v1/responses/resp_conv_long_{p}_1"],
+  ["tf", "DELETE", "an item, refused", "/v1/conversations/conv_long_{p}/items/msg_conv_long_{p}_1"],
+  ["tf", "POST", "a conversation with 16 pairs", "/v1/conversations", { metadata: pairs }],
+  ["tf", "POST", "16 other pairs", "/v1/conversations/conv_long_{p}", { metadata: pairs }],
+  ["tf", "DELETE", "a conversation, as OpenAI has it", "/v1/conversations/{id}"],
+  ["f", "GET", "a memory", "/end-users/ann_{p}/memory/echo"],
+  ["f", "DELETE", "a memory, deleted", "/end-users/ann_{p}/memory/echo"],
+  ["f", "DELETE", "the client tokens of a person, deleted", "/client-tokens?endUser=dora"],
+  ["j", "PUT", "a twin of 1 MiB", "/twins/own/file", ownTwin],
+  ["j", "POST", "a file of 1 MiB, checked", "/twins/check", ownTwin],
+  ["j", "PUT", "a document of 1 MiB", "/twins/own/documents/long.md", ownTwin],
+  [
+    "j",
+    "POST",
+    "an answer, taught",
+    "/twins/own/answers",
+    { question: "Who are you {n}?", answer: costly.repeat(1_000) },
+  ],
+  ["j", "POST", "a version, restored", "/twins/own/versions/1/restore"],
+  ["j", "DELETE", "a document, deleted", "/twins/own/documents/long.md"],
+  ["j", "DELETE", "a twin, deleted", "/twins/own"],
+  ["j", "POST", "a key with a name of 100 characters", "/auth/api-keys", { name: costly.repeat(100) }],
+  ["j", "POST", "a key, rotated", "/auth/api-keys/key_0/rotate", {}],
+  ["j", "DELETE", "a key, revoked", "/auth/api-keys/key_0"],
+  ["tf", "POST", "/mcp: 1,000 twins", "/mcp", toolCall("list_twins", {})],
+  [
+    "tf",
+    "POST",
+    "/mcp: 32,000 characters",
+    "/mcp",
+    toolCall("ask_twin", { twin: "echo", question: costly.repeat(32_000) }),
+  ],
+];
 
 function toolCall(name: string, args: object) {
   return { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } };

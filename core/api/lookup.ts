@@ -17,7 +17,7 @@ import {
   newConversation,
 } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
-import type { Twin, TwinSource } from "../twins/twins.ts";
+import type { Twin, TwinProfile, TwinSource } from "../twins/twins.ts";
 import {
   ApiError,
   conversationNotFound,
@@ -38,6 +38,24 @@ export async function findTwin(
   return !twinIds || twinIds.includes(id) ? twins.get(owner, id) : undefined;
 }
 
+export async function requireProfile(
+  twins: TwinSource,
+  reach: CallerReach,
+  id: string,
+): Promise<TwinProfile> {
+  return (await findProfile(twins, reach, id)) ?? twinNotFound();
+}
+
+/** What clients see of a twin, without its texts. */
+export async function findProfile(
+  twins: TwinSource,
+  { owner, twinIds }: CallerReach,
+  id: string,
+): Promise<TwinProfile | undefined> {
+  if (twinIds && !twinIds.includes(id)) return undefined;
+  return twins.profile ? twins.profile(owner, id) : twins.get(owner, id);
+}
+
 export async function requireConversation(
   store: Store,
   reach: CallerReach,
@@ -53,8 +71,8 @@ export async function requireConversation(
 const pageLength = 100;
 
 /** All twins that a caller may use. */
-export async function findTwins(twins: TwinSource, { owner, twinIds }: CallerReach): Promise<Twin[]> {
-  const all: Twin[] = [];
+export async function findTwins(twins: TwinSource, { owner, twinIds }: CallerReach): Promise<TwinProfile[]> {
+  const all: TwinProfile[] = [];
   for (;;) {
     const { items, total } = await twins.list(owner, { offset: all.length, limit: pageLength });
     all.push(...items);

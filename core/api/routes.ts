@@ -14,6 +14,7 @@ import { conversationRoutes } from "./conversations.ts";
 import { endUserRoutes } from "./end-users.ts";
 import { memoryRoutes } from "./memories.ts";
 import { messageRoutes } from "./messages.ts";
+import { ownTwinRoutes } from "./own-twins.ts";
 import { reviewRoutes } from "./review.ts";
 import { statusRoutes } from "./status.ts";
 import { twinRoutes } from "./twins.ts";
@@ -21,6 +22,7 @@ import { twinRoutes } from "./twins.ts";
 /** Every endpoint, once. */
 export const routes = [
   ...twinRoutes,
+  ...ownTwinRoutes,
   ...conversationRoutes,
   ...messageRoutes,
   ...reviewRoutes,

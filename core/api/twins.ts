@@ -5,10 +5,10 @@
  */
 
 import { route } from "../http/route.ts";
-import { listTwins } from "../twins/twins.ts";
+import { byName } from "../twins/twins.ts";
 import { twinJson } from "../wire/resources.ts";
 import { pageQuerySchema, twinSchema } from "../wire/schemas.ts";
-import { requireTwin } from "./lookup.ts";
+import { findProfile, requireProfile } from "./lookup.ts";
 import { pageOfJson, sliceOf } from "./pagination.ts";
 
 export const twinRoutes = [
@@ -23,9 +23,12 @@ export const twinRoutes = [
     success: { status: 200, description: "A page of twins.", schema: twinSchema, list: true },
     async handle({ caller: { reach }, query }, { twins }) {
       const { owner, twinIds } = reach;
-      const some = twinIds && (await Promise.all(twinIds.map((id) => twins.get(owner, id))));
-      const seen = some ? listTwins(some.filter((twin) => twin !== undefined)) : twins;
-      return pageOfJson(query, await seen.list(owner, sliceOf(query)), twinJson);
+      const slice = sliceOf(query);
+      if (!twinIds) return pageOfJson(query, await twins.list(owner, slice), twinJson);
+      const found = await Promise.all(twinIds.map((id) => findProfile(twins, reach, id)));
+      const some = found.filter((twin) => twin !== undefined).sort(byName);
+      const items = some.slice(slice.offset, slice.offset + slice.limit);
+      return pageOfJson(query, { items, total: some.length }, twinJson);
     },
   }),
 
@@ -39,7 +42,7 @@ export const twinRoutes = [
     success: { status: 200, description: "The twin.", schema: twinSchema },
     errors: ["twin_not_found"],
     async handle({ caller: { reach }, params }, { twins }) {
-      return { json: twinJson(await requireTwin(twins, reach, params.id)) };
+      return { json: twinJson(await requireProfile(twins, reach, params.id)) };
     },
   }),
 ];

@@ -28,6 +28,8 @@ export interface HostUser {
   readonly scope?: Scope | undefined;
   /** The size of the user's bucket, 1 to 1,000,000. Default: that of a key with this scope. */
   readonly requestsPerHour?: number | undefined;
+  /** Whether the user may make, change and delete the owner's twins, if the service has `ownTwins`. Default false. */
+  readonly manages?: boolean | undefined;
 }
 
 /** Finds out which user a request comes from. Null: none that may use the service. */
@@ -43,6 +45,7 @@ const rules: RulesFor<HostUser> = {
   endUser: optional(orNull(endUserRule)),
   scope: optional(oneOf(scopes)),
   requestsPerHour: optional(wholeNumber(capacityRange)),
+  manages: optional({ expected: "true or false", accepts: (value) => typeof value === "boolean" }),
 };
 
 /** @throws {TypeError} for what is no user: a host's mistake must not make one user of all. */

@@ -85,6 +85,11 @@ export type Sha256 = (text: string) => string;
 /** SHA-256 in JavaScript: for every runtime, and synchronous, unlike Web Crypto's. */
 export const sha256: Sha256 = (text) => bytesToHex(digest(utf8ToBytes(text)));
 
+/** The SHA-256 of bytes, in lower-case hexadecimal, computed beside this thread. */
+export async function digestOf(bytes: Uint8Array): Promise<string> {
+  return bytesToHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>)));
+}
+
 /**
  * Fills `bytes` with cryptographically strong random values and returns it, or as many others. Must not throw. Called
  * without `this`, which `crypto.getRandomValues` needs.

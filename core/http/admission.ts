@@ -38,6 +38,8 @@ export interface AuthenticationOptions {
   readonly ownerTokensPerDay: number | undefined;
   /** The user that a request without one of our keys comes from. Undefined: only keys are accepted. */
   readonly authenticate: AuthenticateUser | undefined;
+  /** Whether owners make twins. Default: there is nothing to manage. */
+  readonly managesTwins: boolean;
 }
 
 /** Finds out who a request comes from. Rejects with the error that refuses its credential. */
@@ -58,12 +60,36 @@ export function createAuthentication(options: AuthenticationOptions): IdentifyCa
       if (!verifyToken) throw new ApiError("not_found", "There is nothing at this path.");
       return fromToken(await verifyToken(readToken(fields)), ownerPolicy);
     }
+    if (credential === "manager") return identifyManager(request, fields, route, options);
     if (authenticate && !(verifyToken && carriesOwnKey(fields))) {
       if (route.method !== "GET") refuseOtherSites(request, fields, corsOrigins);
       return fromHost(await authenticate(request), options);
     }
     return fromKey(await keys.authenticate(fields, maxAgeMs), options);
   };
+}
+
+/** Who may manage an owner's twins: a user of the host's who does, or else the bearer of a JWT. */
+async function identifyManager(
+  request: IncomingRequest,
+  fields: HeaderFields,
+  { method }: Pick<Route, "method">,
+  { managesTwins, verifyToken, authenticate, corsOrigins }: AuthenticationOptions,
+): Promise<Caller> {
+  if (!managesTwins) throw new ApiError("not_found", "There is nothing at this path.");
+  const user = authenticate && !carriesOwnKey(fields) ? await authenticate(request) : null;
+  if (user === null) {
+    if (!verifyToken && !carriesOwnKey(fields))
+      throw missingCredentials("This request comes from no user who is known here: sign in.");
+    const token = readToken(fields); // which refuses keys
+    if (!verifyToken) throw new ApiError("not_found", "There is nothing at this path.");
+    return fromToken(await verifyToken(token), undefined);
+  }
+  if (method !== "GET") refuseOtherSites(request, fields, corsOrigins);
+  requireHostUser(user);
+  const { owner, manages = false } = user;
+  if (!manages) throw keyRequired("the host does not say that this user manages twins");
+  return { ...anonymous, owner, reach: { owner } };
 }
 
 /**

@@ -7,6 +7,7 @@
 import type { Answer, HeaderFields, IncomingRequest } from "../wire/request.ts";
 
 const exposed = [
+  "ETag",
   "Idempotency-Replayed",
   "Location",
   "Preference-Applied",

@@ -280,12 +280,14 @@ export class Dispatcher {
   /** Who did what to which object, and with which result: kept for the operator, and never with a secret. */
   #audit(
     { requestId, caller, code, named }: Exchange,
-    { action, object }: NonNullable<Route["audit"]>,
+    { action, object, version }: NonNullable<Route["audit"]>,
     status: number,
   ): void {
+    const [answer] = named;
     this.#options.log("info", "audit", {
       action,
       object: named.map((record) => isJsonObject(record) && record[object]).find(Boolean),
+      ...(version && { version: isJsonObject(answer) ? answer.version : undefined }),
       result: status < 400 ? "done" : "refused",
       code,
       owner: caller?.owner || undefined,

@@ -5,7 +5,8 @@
  */
 
 import { StoreUnavailable } from "../store/store.ts";
-import { ApiError } from "../wire/errors.ts";
+import { TooMuchToRead } from "../twins/own-twins.ts";
+import { ApiError, tooMuchAtOnce } from "../wire/errors.ts";
 import { jsonPieces } from "../wire/json.ts";
 import type { Answer } from "../wire/request.ts";
 import type { EventStream } from "../wire/sse.ts";
@@ -89,6 +90,7 @@ export function errorAnswer(
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StoreUnavailable) return unavailable(error);
+  if (error instanceof TooMuchToRead) return tooMuchAtOnce();
   return new ApiError("internal_error", "Something went wrong on the server.");
 }
 

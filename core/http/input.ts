@@ -53,7 +53,8 @@ export async function readInput(
 ): Promise<Input> {
   const most = route.maxBodyBytes ?? maxBodyBytes;
   const isBodyOptional = route.isBodyOptional && fields.contentType === null;
-  if (takesBody(route) && !isBodyOptional) requireJsonBody(fields, most);
+  if (route.bytes) requireBytes(fields, route.bytes.types, most);
+  else if (takesBody(route) && !isBodyOptional) requireJsonBody(fields, most);
   if (route.idempotency) requireIdempotencyKey(route.idempotency, fields.idempotencyKey);
   if (route.params) requireValid(route.params, params);
   const query = route.query && readQuery(route.query, search, fields, route.queryHeaders);
@@ -61,7 +62,9 @@ export async function readInput(
   const reserve = (bytes: number) => {
     if (!received.reserve(bytes)) throw tooMuchAtOnce();
   };
-  const sent = decodeUtf8(await readBytes(request, fields, { clock, most, reserve }));
+  const bytes = await readBytes(request, fields, { clock, most, reserve });
+  if (route.bytes) return { query, body: bytes };
+  const sent = decodeUtf8(bytes);
   if (isBodyOptional && sent !== "") requireJsonBody(fields, most);
   const text = isBodyOptional ? "{}" : sent;
   const values = countValues(text);
@@ -78,8 +81,8 @@ export async function readInput(
 const bytesOfValue = 32;
 
 /** Whether a route's requests have a body. */
-export function takesBody({ body, readBody }: Route): boolean {
-  return body !== undefined || readBody !== undefined;
+export function takesBody({ body, readBody, bytes }: Route): boolean {
+  return (body ?? readBody ?? bytes) !== undefined;
 }
 
 /**
@@ -208,6 +211,25 @@ function requireJsonBody({ contentType, contentEncoding, contentLength }: Header
   if (!jsonType.test(contentType ?? "")) {
     throw new ApiError("unsupported_media_type", "Send the body with Content-Type: application/json.");
   }
+  requirePlain({ contentEncoding, contentLength }, most);
+}
+
+/** The same for a body of bytes. */
+function requireBytes(
+  { contentType, ...fields }: HeaderFields,
+  types: readonly string[] | "any",
+  most: number,
+): void {
+  const [type = ""] = (contentType ?? "").split(";");
+  if (types !== "any" && !types.includes(type.trim().toLowerCase()))
+    throw new ApiError("unsupported_media_type", `Send the body with Content-Type: ${types.join(" or ")}.`);
+  requirePlain(fields, most);
+}
+
+function requirePlain(
+  { contentEncoding, contentLength }: Pick<HeaderFields, "contentEncoding" | "contentLength">,
+  most: number,
+): void {
   if (contentEncoding !== null) {
     throw new ApiError("unsupported_media_type", "Send the body as it is, without Content-Encoding.");
   }

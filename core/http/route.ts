@@ -15,6 +15,7 @@ import type { Replies, RunningLimit } from "../replies/replies.ts";
 import type { ApiKeyRecord, Scope } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
 import type { TokenBudget } from "../store/token-budgets.ts";
+import type { OwnTwins } from "../twins/own-twins.ts";
 import type { TwinSource } from "../twins/twins.ts";
 import type { ApiError, ErrorCode } from "../wire/errors.ts";
 import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
@@ -28,12 +29,16 @@ export interface PathParams {
   readonly messageId: string;
   readonly endUser: string;
   readonly twinId: string;
+  readonly version: string;
+  readonly path: string;
 }
 
 /** What handlers work with. */
 export interface HandlerContext {
   readonly store: Store;
   readonly twins: TwinSource;
+  /** Those that owners make. Undefined: they make none. */
+  readonly ownTwins: OwnTwins | undefined;
   readonly replies: Replies;
   readonly keys: KeyLookup;
   readonly limiter: RateLimiter;
@@ -160,8 +165,8 @@ export interface StaticText {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What an endpoint asks for: an API key, a JWT, or nothing. */
-export type Credential = "api_key" | "token" | "none";
+/** What an endpoint asks for: an API key, a JWT, a JWT or a host's user who manages twins, or nothing. */
+export type Credential = "api_key" | "token" | "manager" | "none";
 
 /** How an endpoint answers when it succeeds. */
 export interface Success {
@@ -181,6 +186,8 @@ export interface Success {
   readonly location?: true;
   /** Whether it is an event stream: a reply's, or a conversation's. Such a route does not answer HEAD. */
   readonly events?: true | "conversation";
+  /** The media type of the bytes that it is instead of JSON. */
+  readonly bytes?: string;
   /** The version of OpenAPI, if it is the API's description. */
   readonly document?: true;
   /** Whether it is lines of JSON, each of which `schema` describes. Such a route does not answer HEAD. */
@@ -214,7 +221,12 @@ export interface Route {
    * How the audit log names what it does, such as `create_key`, and the member of the answer, body, query or path that
    * names the object. Absent: it is not audited.
    */
-  readonly audit?: { readonly action: string; readonly object: "id" | "endUser" };
+  readonly audit?: {
+    readonly action: string;
+    readonly object: "id" | "endUser";
+    /** Whether the answer's `version` is named, too. */
+    readonly version?: true;
+  };
   /** Whether it is about all of an owner's end users, and so for none of them. */
   readonly ownersOnly?: true;
   /** Whether a request costs none of its key's tokens. */
@@ -236,6 +248,8 @@ export interface Route {
   readonly readBody?: (value: unknown) => unknown;
   /** Whether a request may have no body, which is then an empty object. */
   readonly isBodyOptional?: true;
+  /** A body of bytes, of one of these media types, or of any. It is handed on as it is. */
+  readonly bytes?: { readonly types: readonly string[] | "any" };
   /** The longest body, in bytes. Default: {@link maxBodyBytes}. */
   readonly maxBodyBytes?: number;
   /** Further header fields that the handler reads: each one's name there, and its name on the wire. */
@@ -255,12 +269,17 @@ export function route<
   const Id extends string,
   const Query extends InputSchema | undefined = undefined,
   const Body extends InputSchema | undefined = undefined,
+  const Bytes extends Route["bytes"] = undefined,
 >(
-  declaration: Omit<Route, "handle" | "query" | "body"> & {
+  declaration: Omit<Route, "handle" | "query" | "body" | "bytes"> & {
     readonly operationId: Id;
     readonly query?: Query;
     readonly body?: Body;
-    handle(call: Call<InputOf<Query>, InputOf<Body>>, context: HandlerContext): Promise<Result>;
+    readonly bytes?: Bytes;
+    handle(
+      call: Call<InputOf<Query>, Bytes extends object ? Uint8Array : InputOf<Body>>,
+      context: HandlerContext,
+    ): Promise<Result>;
   },
 ): Route & { readonly operationId: Id } {
   return declaration as unknown as Route & { readonly operationId: Id };

@@ -79,6 +79,7 @@ function matchPath(root: PathNode, path: string): Omit<MatchedPath, "search"> | 
   let node = root;
   const params: Record<string, string> & PathParams = { ...noParams };
   let end = 0;
+  let other: { readonly node: PathNode; readonly end: number } | undefined;
   do {
     const start = end + 1;
     const slash = path.indexOf("/", start);
@@ -88,7 +89,20 @@ function matchPath(root: PathNode, path: string): Omit<MatchedPath, "search"> | 
     const isHere = ({ name }: PathNode) => name.length === length && path.startsWith(name, start);
     const literal = node.literals.find(isHere);
     if (literal) {
+      if (node.open) other = { node: node.open, end };
       node = literal;
+      continue;
+    }
+    if (!node.open && other) {
+      // What looked like a literal is a parameter's value, which other routes go on from.
+      const value = decodeParameter(
+        path.slice(path.lastIndexOf("/", other.end - 1) + 1, other.end),
+        other.node.isId,
+      );
+      if (value === undefined) return undefined;
+      params[other.node.name] = value;
+      ({ node, end } = other);
+      other = undefined;
       continue;
     }
     const { open } = node;
@@ -152,7 +166,7 @@ function paramsOf(route: Route, path: string, given: Partial<PathParams> = {}): 
   return { ...noParams, ...params };
 }
 
-const noParams: PathParams = { id: "", messageId: "", endUser: "", twinId: "" };
+const noParams: PathParams = { id: "", messageId: "", endUser: "", twinId: "", version: "", path: "" };
 
 /** The child of a node for a segment of a route's pattern, created if it is missing. */
 function childOf(parent: PathNode, segment: string, route: Route): PathNode {

@@ -13,7 +13,10 @@ import {
   type MadeClaim,
   type MessageRecord,
   messagesPath,
+  type OwnTwinRecord,
   type PersonMemory,
+  type TwinPart,
+  type TwinVersionRecord,
 } from "./records.ts";
 import type { Lease, Listing, Reach, Slice } from "./store.ts";
 import type { TokenReservation } from "./token-budgets.ts";
@@ -89,6 +92,27 @@ export interface OwnerRecords {
   readonly conversationsByName: Map<string, ConversationEntry>;
   /** What twins know of people, by {@link memoryName}. */
   readonly memories: Map<string, PersonMemory>;
+  /** Twins that the owner made, also deleted ones, by their ids. */
+  readonly twins: Map<string, OwnTwinEntry>;
+  /** What the twins' files and documents are, by digest. */
+  readonly contents: Map<string, ContentEntry>;
+}
+
+/** A file or document of a twin, or what it was read as. */
+export interface ContentEntry {
+  readonly parts: Uint8Array[];
+  /** When it was last added. */
+  at: number;
+}
+
+/** A twin that its owner made, or that was deleted. */
+export interface OwnTwinEntry {
+  /** Undefined: it was deleted. */
+  record: OwnTwinRecord | undefined;
+  lastVersion: number;
+  textBytes: number;
+  /** Oldest first, each with its parts by path. */
+  versions: { readonly record: TwinVersionRecord; readonly parts: ReadonlyMap<string, TwinPart> }[];
 }
 
 /** Everything in a memory store. */
@@ -177,6 +201,8 @@ function newOwnerRecords(): OwnerRecords {
     conversationsByEndUser: new Map(),
     conversationsByName: new Map(),
     memories: new Map(),
+    twins: new Map(),
+    contents: new Map(),
   };
 }
 

@@ -7,6 +7,7 @@
 
 import { clientTokenMethods } from "./memory-client-tokens.ts";
 import { messageMethods } from "./memory-messages.ts";
+import { ownTwinMethods, sweepContents } from "./memory-own-twins.ts";
 import { peopleMethods } from "./memory-people.ts";
 import {
   addToList,
@@ -58,6 +59,7 @@ export function createMemoryStore(): Store & AsyncDisposable {
     ...reviewMethods(records),
     ...peopleMethods(records),
     ...tokenBudgetMethods(records),
+    ...ownTwinMethods(records),
     async ping() {},
     async close() {},
     async [Symbol.asyncDispose]() {},
@@ -298,6 +300,7 @@ function claimMethods(
     },
 
     async sweep(at) {
+      sweepContents(records, at);
       for (const expiring of [records.claims, records.clientTokens]) {
         for (const [id, { expiresAt }] of expiring) if (expiresAt <= at) expiring.delete(id);
       }

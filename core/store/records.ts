@@ -450,3 +450,62 @@ export const dayMs: number = 24 * 3600 * 1000;
 export function dayOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString().slice(0, 10);
 }
+
+/** How many versions of a twin are kept. */
+export const mostTwinVersions = 50;
+
+/** The length of a part of what is stored of twins, in bytes, but for the last one. */
+export const contentPartBytes: number = 512 * 1024;
+
+/** How long what no version of a twin has yet is kept, in milliseconds. */
+export const looseMs = 3_600_000;
+
+/** What clients see of a twin besides its id, name and times. */
+export interface TwinFeatures {
+  readonly description: string | null;
+  readonly avatarUrl: string | null;
+  readonly greeting: string | null;
+  readonly tags: readonly string[];
+  readonly handover: boolean;
+}
+
+/** A twin that its owner made, as it is now. */
+export interface OwnTwinRecord extends TwinFeatures {
+  readonly owner: string;
+  readonly id: string;
+  readonly name: string;
+  /** The current version, from 1. Never given twice, also after the twin was deleted. */
+  readonly version: number;
+  /** 16 hexadecimal digits, which change with its file and its documents. */
+  readonly revision: string;
+  readonly createdAt: number;
+  /** When the current version was made. */
+  readonly updatedAt: number;
+}
+
+/** A version of a twin that its owner made. */
+export interface TwinVersionRecord {
+  readonly version: number;
+  readonly revision: string;
+  /** What its author says of it. */
+  readonly note: string | null;
+  readonly createdAt: number;
+}
+
+/** A twin's file, or one of its documents. */
+export interface TwinPart {
+  /** Empty: the file. */
+  readonly path: string;
+  /** The SHA-256 of its bytes, in hexadecimal. */
+  readonly digest: string;
+  readonly bytes: number;
+  /** The SHA-256 of what it was read as, in UTF-8, and the length of that. */
+  readonly textDigest: string;
+  readonly textBytes: number;
+  readonly updatedAt: number;
+}
+
+/** The number of parts that so many bytes are stored in: at least one. */
+export function contentParts(bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / contentPartBytes));
+}

@@ -20,9 +20,12 @@ import type {
   KeyRotation,
   MadeClaim,
   MessageRecord,
+  OwnTwinRecord,
   PersonMemory,
   RatedReply,
   Source,
+  TwinPart,
+  TwinVersionRecord,
   UnansweredQuestion,
 } from "./records.ts";
 import type { ReachedBudget, TokenBudget, TokenBudgetState, TokenReservation } from "./token-budgets.ts";
@@ -303,8 +306,56 @@ export interface ConversationChange {
   readonly metadata?: ConversationRecord["metadata"] | undefined;
 }
 
+/** Some of an owner's twins. */
+export interface OwnTwinListing extends Listing<OwnTwinRecord> {
+  /** The ids that were excepted, and that there are. */
+  readonly excepted: readonly string[];
+}
+
+/** Which of an owner's twins to list. */
+export interface OwnTwinSlice extends Slice {
+  /** Without those with one of these ids. */
+  readonly except: readonly string[];
+}
+
+/** A version of a twin: what {@link Store.putTwinVersion} stores in one transaction. */
+export interface PutTwinVersion {
+  /** The twin as it is then. Its `version` is not read: the store gives the next number. `createdAt`: if it is new. */
+  readonly twin: OwnTwinRecord;
+  /** The version that it replaces. Null: there is no such twin. */
+  readonly replaces: number | null;
+  readonly note: string | null;
+  /** The parts that change, by their paths. Null: it has no such part any more. Others stay. */
+  readonly changes: ReadonlyMap<string, TwinPart | null>;
+  /** The length of all its texts, in bytes. */
+  readonly textBytes: number;
+  /** How many twins the owner may have. */
+  readonly maxTwins: number;
+  /** How long the texts of all of the owner's twins may be, in bytes. */
+  readonly maxTextBytes: number;
+}
+
+/** The result of {@link Store.putTwinVersion}. In all cases but `put`, nothing was stored. */
+export type PutTwinResult =
+  | { readonly result: "put"; readonly version: number }
+  /** Another version is the current one, or there is none: to be tried again. */
+  | { readonly result: "moved" }
+  /** A part's content is not stored, or not any more: to be stored again. */
+  | { readonly result: "content_missing" }
+  | { readonly result: "too_many_twins" }
+  | { readonly result: "texts_too_long" };
+
+/** A version of a twin with all of its parts. */
+export interface StoredTwinVersion {
+  readonly version: TwinVersionRecord;
+  /** The current one. */
+  readonly current: number;
+  /** The file, then its documents by path, in binary order. */
+  readonly parts: readonly TwinPart[];
+}
+
 /**
- * Stores keys, conversations, messages and idempotency claims.
+ * Stores keys, conversations, messages, idempotency claims, and twins that their owners make.
  *
  * Every method that returns texts is told how many characters to read at most, so that nobody can have all of them by mistake:
  * the memory that they take is the caller's to count.
@@ -487,6 +538,29 @@ export interface Store {
       readonly told: string;
     },
   ): Promise<void>;
+  /** An owner's twin, as it is now. */
+  getOwnTwin(owner: string, id: string): Promise<OwnTwinRecord | undefined>;
+  /** An owner's twins by name, then id, in binary order. */
+  listOwnTwins(owner: string, slice: OwnTwinSlice): Promise<OwnTwinListing>;
+  /** A version of a twin, or its current one. Undefined: there is no such twin, or the version is not kept. */
+  getTwinVersion(owner: string, id: string, version?: number): Promise<StoredTwinVersion | undefined>;
+  /** A twin's versions, newest first. Undefined: there is no such twin. */
+  listTwinVersions(
+    owner: string,
+    id: string,
+    slice: Slice,
+  ): Promise<(Listing<TwinVersionRecord> & { readonly current: number }) | undefined>;
+  /**
+   * Stores a part of a content, of `contentPartBytes` unless it is the last one, before a version has it: the first one first.
+   * What no version has within an hour may be swept.
+   */
+  addTwinContent(owner: string, digest: string, part: number, bytes: Uint8Array, at: number): Promise<void>;
+  /** A part of a content of an owner's twins, by its number, from 0. */
+  readTwinContent(owner: string, digest: string, part: number): Promise<Uint8Array | undefined>;
+  /** Stores a version of a twin, whose contents were added before. Versions before the last 50 go. */
+  putTwinVersion(put: PutTwinVersion): Promise<PutTwinResult>;
+  /** Deletes a twin with all its versions, and returns the one that was current. Undefined: there is no such twin. */
+  deleteOwnTwin(owner: string, id: string, at: number): Promise<number | undefined>;
   /** Asks the holder of a reply in progress to cancel it. Does not affect other messages. */
   requestCancel(reach: Reach, id: string): Promise<void>;
   /** Replies in progress whose lease ran out before `expiredBefore`, of any holder. */
@@ -508,7 +582,8 @@ export interface Store {
    */
   forgetEndUser(owner: string, endUser: string, at: number): Promise<void>;
   /**
-   * Deletes claims and client tokens that expired at or before `at`, and what is not needed of budgets of tokens. If there are many, it may do so in several
+   * Deletes claims and client tokens that expired at or before `at`, what is not needed of budgets of tokens, and contents that
+   * no version of a twin has. If there are many, it may do so in several
    * transactions and leave some for the next call, so that nothing else has to wait for long.
    */
   sweep(at: number): Promise<void>;

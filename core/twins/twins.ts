@@ -7,6 +7,7 @@
 import { type Clock, systemClock } from "../base/clock.ts";
 import type { Sha256 } from "../base/ids.ts";
 import { isJsonObject, isString } from "../base/json.ts";
+import { compareTexts } from "../base/order.ts";
 import {
   oneOf,
   orNull,
@@ -29,8 +30,8 @@ export interface TwinDocument {
 /** How much of its knowledge a twin's model is told: all of it, or the sections that fit the question. */
 export type KnowledgeMode = "whole" | "search";
 
-/** An AI twin: a persona with knowledge, and the engine that speaks for it. */
-export interface Twin {
+/** What clients see of a twin. */
+export interface TwinProfile {
   /** Chosen by the operator; part of paths. */
   readonly id: string;
   readonly name: string;
@@ -44,8 +45,12 @@ export interface Twin {
   /** Milliseconds since the epoch. */
   readonly updatedAt: number;
 
-  // From here on: never shown to clients.
+  /** Whether it hands over to a person, where it is asked to. */
+  readonly handover: boolean;
+}
 
+/** An AI twin: a persona with knowledge, and the engine that speaks for it. Clients never see what its profile has not. */
+export interface Twin extends TwinProfile {
   /** The name of the engine that writes its replies, a key of the service's `engines`. */
   readonly engine: string;
   /** The model that the engine asks, if it has a choice. Null: the engine's default. */
@@ -67,9 +72,6 @@ export interface Twin {
 
   /** How many tokens all of its replies together may take in a day of UTC. Null: as many as others allow. */
   readonly tokensPerDay: number | null;
-
-  /** Whether it hands over to a person, where it is asked to. Shown to clients. */
-  readonly handover: boolean;
 }
 
 /**
@@ -78,8 +80,15 @@ export interface Twin {
  */
 export interface TwinSource {
   /** Twins by name, then id, in binary order. */
-  list(owner: string, slice: Slice): Promise<Listing<Twin>>;
+  list(owner: string, slice: Slice): Promise<Listing<TwinProfile>>;
   get(owner: string, id: string): Promise<Twin | undefined>;
+  /** What clients see of a twin, where that is less to read. Default: the same as `get`. */
+  profile?(owner: string, id: string): Promise<TwinProfile | undefined>;
+}
+
+/** A source that has its twins at hand. */
+export interface TwinList extends TwinSource {
+  list(owner: string, slice: Slice): Promise<Listing<Twin>>;
 }
 
 /**
@@ -194,6 +203,11 @@ function toTwin(init: TwinInit, now: number): Twin {
 
 const revisions = new WeakMap<Twin, string>();
 
+/** Notes the revision of a twin that has one already, where it is kept. */
+export function keepRevision(twin: Twin, revision: string): void {
+  revisions.set(twin, revision);
+}
+
 /**
  * What a twin is, as 16 hexadecimal digits: they change with its content, and neither with its times nor with who may
  * use it. Computed once for each object.
@@ -214,7 +228,7 @@ export function twinRevision(twin: Twin, sha256: Sha256): string {
   // One by one, so that 20 MB of them need not be in memory as one more text.
   const digests = documents.map(({ path, text }) => [path, sha256(text)]);
   const members = Object.entries({ ...content, documents: digests }).sort(([one], [other]) =>
-    compare(one, other),
+    compareTexts(one, other),
   );
   const revision = sha256(JSON.stringify(members)).slice(0, 16);
   revisions.set(twin, revision);
@@ -222,8 +236,8 @@ export function twinRevision(twin: Twin, sha256: Sha256): string {
 }
 
 /** A source of these very objects, because what is derived from a twin is cached by object. */
-export function listTwins(twins: readonly Twin[]): TwinSource {
-  const sorted = twins.toSorted((one, other) => compare(one.name, other.name) || compare(one.id, other.id));
+export function listTwins(twins: readonly Twin[]): TwinList {
+  const sorted = twins.toSorted(byName);
   const byId = new Map(sorted.map((twin) => [twin.id, twin]));
   const open = sorted.every((twin) => twin.access === null);
 
@@ -239,19 +253,15 @@ export function listTwins(twins: readonly Twin[]): TwinSource {
   };
 }
 
+/** The order of lists of twins. */
+export function byName(one: TwinProfile, other: TwinProfile): number {
+  return compareTexts(one.name, other.name) || compareTexts(one.id, other.id);
+}
+
 function areStrings(value: unknown): boolean {
   return Array.isArray(value) && value.every(isString);
 }
 
 function mayUse(owner: string, twin: Twin): boolean {
   return twin.access === null || twin.access.includes(owner);
-}
-
-// By code point, as UTF-8 bytes sort. JavaScript's < compares UTF-16 units, which differs beyond U+FFFF.
-function compare(one: string, other: string): number {
-  if (one === other) return 0;
-  const [left, right] = [[...one], [...other]];
-  const at = left.findIndex((character, index) => character !== right[index]);
-  if (at === -1) return -1; // `one` is the beginning of `other`
-  return (left[at]?.codePointAt(0) ?? 0) - (right[at]?.codePointAt(0) ?? -1);
 }

@@ -18,7 +18,7 @@ import {
   type Source,
   type UnansweredQuestion,
 } from "../store/records.ts";
-import type { Twin } from "../twins/twins.ts";
+import type { TwinProfile } from "../twins/twins.ts";
 import { jsonPieces } from "./json.ts";
 import type {
   ApiKeyResource,
@@ -34,10 +34,10 @@ import type {
 import { encodeEvent, encodeJson } from "./sse.ts";
 
 // Twins are read often and rarely change; a changed twin is a new object.
-const twinTexts = new WeakMap<Twin, string>();
+const twinTexts = new WeakMap<TwinProfile, string>();
 
 /** A twin as JSON. */
-export function twinJson(twin: Twin): string {
+export function twinJson(twin: TwinProfile): string {
   const known = twinTexts.get(twin);
   if (known !== undefined) return known;
   const text = JSON.stringify(twinResource(twin));
@@ -45,7 +45,7 @@ export function twinJson(twin: Twin): string {
   return text;
 }
 
-function twinResource(twin: Twin): TwinResource {
+function twinResource(twin: TwinProfile): TwinResource {
   return {
     id: twin.id,
     name: twin.name,
@@ -54,8 +54,8 @@ function twinResource(twin: Twin): TwinResource {
     greeting: twin.greeting,
     tags: [...twin.tags],
     handover: twin.handover,
-    createdAt: time(twin.createdAt),
-    updatedAt: time(twin.updatedAt),
+    createdAt: timeOf(twin.createdAt),
+    updatedAt: timeOf(twin.updatedAt),
   };
 }
 
@@ -75,10 +75,10 @@ export function conversationResource(
     lastMessageAt: timeOrNull(conversation.lastMessageAt),
     answeredBy: conversation.answeredBy,
     waitingSince: timeOrNull(conversation.waitingSince),
-    expiresAt: retentionDays === undefined ? null : time(lastUseOf(conversation) + retentionDays * dayMs),
+    expiresAt: retentionDays === undefined ? null : timeOf(lastUseOf(conversation) + retentionDays * dayMs),
     metadata: { ...conversation.metadata },
-    createdAt: time(conversation.createdAt),
-    updatedAt: time(conversation.updatedAt),
+    createdAt: timeOf(conversation.createdAt),
+    updatedAt: timeOf(conversation.updatedAt),
   };
 }
 
@@ -103,13 +103,13 @@ export function messageResource(message: MessageRecord): MessageResource {
     twinRevision: message.twinRevision,
     attempt: message.attempt,
     feedback: message.feedback && feedbackResource(message.feedback),
-    createdAt: time(message.createdAt),
+    createdAt: timeOf(message.createdAt),
     completedAt: timeOrNull(message.completedAt),
   };
 }
 
 export function feedbackResource({ rating, comment, updatedAt }: Feedback): FeedbackResource {
-  return { rating, comment, updatedAt: time(updatedAt) };
+  return { rating, comment, updatedAt: timeOf(updatedAt) };
 }
 
 export function ratedReplyResource(reply: RatedReply): RatedReplyResource {
@@ -124,17 +124,17 @@ export function ratedReplyResource(reply: RatedReply): RatedReplyResource {
     content: reply.content,
     sources: reply.sources?.map(sourceResource) ?? null,
     twinRevision: reply.twinRevision,
-    updatedAt: time(reply.updatedAt),
+    updatedAt: timeOf(reply.updatedAt),
   };
 }
 
 export function unansweredQuestionResource(asked: UnansweredQuestion): UnansweredQuestionResource {
   const { question, count, conversationId, messageId } = asked;
-  return { question, count, lastAskedAt: time(asked.lastAskedAt), conversationId, messageId };
+  return { question, count, lastAskedAt: timeOf(asked.lastAskedAt), conversationId, messageId };
 }
 
 export function memoryResource({ endUser, twinId, content, updatedAt }: PersonMemory): MemoryResource {
-  return { endUser, twinId, content, updatedAt: time(updatedAt) };
+  return { endUser, twinId, content, updatedAt: timeOf(updatedAt) };
 }
 
 /** An API key. `now`: milliseconds; a previous secret whose time is over is none. */
@@ -148,7 +148,7 @@ export function apiKeyResource(key: ApiKeyRecord, now: number): ApiKeyResource {
     requestsPerHour: key.requestsPerHour,
     tokensPerDay: key.tokensPerDay,
     tokensPerMonth: key.tokensPerMonth,
-    createdAt: time(key.createdAt),
+    createdAt: timeOf(key.createdAt),
     expiresAt: timeOrNull(key.expiresAt),
     lastUsedAt: timeOrNull(key.lastUsedAt),
     revokedAt: timeOrNull(key.revokedAt),
@@ -166,17 +166,18 @@ export function clientTokenResource(token: ClientTokenRecord, secret: string): C
     requestsPerHour: token.requestsPerHour,
     tokensPerDay: token.tokensPerDay,
     tokensPerMonth: token.tokensPerMonth,
-    expiresAt: time(token.expiresAt),
+    expiresAt: timeOf(token.expiresAt),
   };
 }
 
 /** Milliseconds since the epoch in ISO 8601: UTC with milliseconds. */
-function time(milliseconds: number): string {
+/** A moment as clients see it. */
+export function timeOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
 function timeOrNull(milliseconds: number | null): string | null {
-  return milliseconds === null ? null : time(milliseconds);
+  return milliseconds === null ? null : timeOf(milliseconds);
 }
 
 /**

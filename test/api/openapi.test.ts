@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { routes } from "../../core/api/routes.ts";
 import { errorCodes } from "../../core/wire/errors.ts";
 import { assertExamples, type OpenApiDocument, type Operation } from "../support/conformance.ts";
@@ -10,6 +11,17 @@ import { inProcess, openFixture } from "../support/harness.ts";
 const table = [
   ["get", "/api/v1/twins", "key", 200],
   ["get", "/api/v1/twins/{id}", "key", 200],
+  ["post", "/api/v1/twins/check", "token", 200],
+  ["put", "/api/v1/twins/{id}/file", "token", 200],
+  ["get", "/api/v1/twins/{id}/file", "token", 200],
+  ["get", "/api/v1/twins/{id}/versions", "token", 200],
+  ["post", "/api/v1/twins/{id}/versions/{version}/restore", "token", 201],
+  ["delete", "/api/v1/twins/{id}", "token", 204],
+  ["get", "/api/v1/twins/{id}/documents", "token", 200],
+  ["put", "/api/v1/twins/{id}/documents/{path}", "token", 200],
+  ["get", "/api/v1/twins/{id}/documents/{path}", "token", 200],
+  ["delete", "/api/v1/twins/{id}/documents/{path}", "token", 204],
+  ["post", "/api/v1/twins/{id}/answers", "token", 201],
   ["post", "/api/v1/conversations", "key", 201],
   ["get", "/api/v1/conversations", "key", 200],
   ["get", "/api/v1/conversations/{id}", "key", 200],
@@ -49,7 +61,7 @@ const securityOf = {
 };
 
 async function read(basePath = ""): Promise<OpenApiDocument> {
-  await using fixture = await openFixture(inProcess, { basePath });
+  await using fixture = await openFixture(inProcess, { basePath, ownTwins: { reader: createTwinReader() } });
   const response = await fixture.send(`${basePath}/api/v1/openapi.json`);
   assert.equal(response.status, 200);
   return (await response.json()) as OpenApiDocument;
@@ -134,8 +146,8 @@ describe("the OpenAPI document", () => {
 
   test("each parameter, and each member of a body, says what it means", () => {
     const bodies = operations.flatMap(({ requestBody }) => {
-      const { $ref = "" } = (requestBody?.content["application/json"]?.schema ?? {}) as { $ref?: string };
-      return requestBody ? [components.schemas[$ref.slice("#/components/schemas/".length)]] : [];
+      const { $ref } = (requestBody?.content["application/json"]?.schema ?? {}) as { $ref?: string };
+      return $ref ? [components.schemas[$ref.slice("#/components/schemas/".length)]] : [];
     });
     const members = (bodies as { properties: Record<string, Described> }[]).flatMap(({ properties }) =>
       Object.values(properties),

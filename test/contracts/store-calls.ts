@@ -4,7 +4,8 @@
  * @module
  */
 
-import { answerers } from "../../core/store/records.ts";
+import { sha256 } from "../../core/base/ids.ts";
+import { answerers, looseMs, mostTwinVersions } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
 import {
   addAlone,
@@ -19,7 +20,10 @@ import {
   newOwner,
   nextAlone,
   nextToBegin,
+  ownTwin,
+  partOf,
   start,
+  storeContent,
   toBegin,
   toEnd,
 } from "./store-records.ts";
@@ -175,6 +179,21 @@ export async function callEverything(given: Store): Promise<void> {
   for (const groupBy of ["day", "twin", "endUser"] as const) {
     await store.listUsage(owner, { ...slice, from: "2030-01-01", to: "2030-01-02", groupBy });
   }
+  const twin = ownTwin(owner, "ada", {});
+  await storeContent(store, owner, "text", start - looseMs);
+  const put = { twin, note: null, textBytes: 4, maxTwins: 2, maxTextBytes: 8 };
+  const changes = new Map([["", partOf("", "text", start)]]);
+  await store.putTwinVersion({ ...put, replaces: null, changes });
+  await store.putTwinVersion({ ...put, replaces: 1, changes });
+  await store.putTwinVersion({ ...put, replaces: mostTwinVersions, changes });
+  await store.getOwnTwin(owner, "ada");
+  await store.listOwnTwins(owner, { ...slice, except: ["ada"] });
+  await store.listOwnTwins(owner, { ...slice, except: [] });
+  await store.getTwinVersion(owner, "ada");
+  await store.listTwinVersions(owner, "ada", slice);
+  await store.readTwinContent(owner, sha256("text"), 0);
+  await store.deleteOwnTwin(owner, "ada", start - looseMs);
+  await store.sweep(start);
   await store.forgetEndUser(owner, reach.endUser, start);
   await store.ping();
   await store.deleteConversation({ owner }, id, start);

@@ -6,6 +6,7 @@
 
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
+import { sha256 } from "../../core/base/ids.ts";
 import type {
   ApiKeyRecord,
   ClientTokenRecord,
@@ -13,6 +14,8 @@ import type {
   EndReply,
   IdempotencyClaim,
   MessageRecord,
+  OwnTwinRecord,
+  TwinPart,
 } from "../../core/store/records.ts";
 import type { AddMessage, BeginReply, ConversationEnd, Listing, Store } from "../../core/store/store.ts";
 import { whole } from "./whole.ts";
@@ -274,4 +277,34 @@ export async function messagesOf(
 /** A listing's ids, in its order. */
 export function ids(listing: Listing<{ id: string }> | undefined): string[] | undefined {
   return listing?.items.map(({ id }) => id);
+}
+
+/** A twin that its owner made. */
+export function ownTwin(owner: string, id: string, more: Partial<OwnTwinRecord>): OwnTwinRecord {
+  return {
+    owner,
+    id,
+    name: id,
+    description: null,
+    avatarUrl: null,
+    greeting: "Hello.",
+    tags: ["a", "b"],
+    handover: false,
+    version: 1,
+    revision: "0123456789abcdef",
+    createdAt: start,
+    updatedAt: start,
+    ...more,
+  };
+}
+
+/** A part of a twin that is a text. */
+export function partOf(path: string, text: string, updatedAt: number): TwinPart {
+  const [digest, bytes] = [sha256(text), new TextEncoder().encode(text).length];
+  return { path, digest, bytes, textDigest: digest, textBytes: bytes, updatedAt };
+}
+
+/** Stores a short text as what a twin contains. */
+export function storeContent(store: Store, owner: string, text: string, at: number = start): Promise<void> {
+  return store.addTwinContent(owner, sha256(text), 0, new TextEncoder().encode(text), at);
 }

@@ -15,6 +15,7 @@ import { conversationsContract } from "./store-conversations.contract.ts";
 import { endUsersContract } from "./store-end-users.contract.ts";
 import { keysContract } from "./store-keys.contract.ts";
 import { messagesContract } from "./store-messages.contract.ts";
+import { ownTwinsContract } from "./store-own-twins.contract.ts";
 import { pathsContract } from "./store-paths.contract.ts";
 import { personContract } from "./store-person.contract.ts";
 import {
@@ -84,6 +85,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       clientTokensContract,
       tokenBudgetsContract,
       retentionContract,
+      ownTwinsContract,
     ]) {
       contract(() => store);
     }

@@ -14,8 +14,10 @@ for (const transport of transports) {
         assert.equal(response.headers.get("access-control-allow-origin"), origin);
         assert.equal(response.headers.get("vary"), "Origin");
         assert.deepEqual(response.headers.get("access-control-expose-headers")?.split(", "), [
+          "ETag",
           "Idempotency-Replayed",
           "Location",
+          "Preference-Applied",
           "RateLimit",
           "RateLimit-Policy",
           "Retry-After",

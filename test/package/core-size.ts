@@ -23,9 +23,9 @@ export async function measure(entry: string, external: string[] = []) {
   return { minified: contents.length, size: gzipSync(contents).length, files: Object.keys(metafile.inputs) };
 }
 
-/** The size of the package's entry, with the packages that it imports, without `jose` and what it loads at a first reply. */
+/** The size of the package's entry, with the packages that it imports, without `jose` and what it loads at a first reply, or for a first twin of an owner. */
 export async function measureCore(): Promise<number> {
-  return (await measure("mod.ts", ["jose", "./knowledge/mod.ts"])).size;
+  return (await measure("mod.ts", ["jose", "./knowledge/mod.ts", "./adapters/twin-text/mod.ts"])).size;
 }
 
 /** The size of the engine that asks models, minified, without what it loads for texts to search, tools and schemas. */

@@ -51,6 +51,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     "static-text",
   ],
   "core/api": ["routes", "lookup", "document/mod", "document/examples"],
+  "adapters/documents": ["mod", "text"],
   "adapters/openai-models": ["mod", "continuation", "embeddings", "moderation", "node-transport", "probe"],
   "adapters/postgres": ["mod", "connections", "driver", "hosts"],
   "adapters/redis": ["mod", "address"],

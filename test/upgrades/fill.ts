@@ -147,6 +147,14 @@ export async function fill(url: string): Promise<KeptContents> {
   const ticket = await change("POST", "/conversations", { twinId: "echo", metadata: { ticket: "4710" } });
   await change("PATCH", `/conversations/${ticket.id}`, { metadata: { ticket: "4711", "plan 🦜": "" } });
 
+  // A twin that its owner made, of two versions, the second one with a document.
+  const markdown = { credential: "token", headers: { "content-type": "text/markdown" } };
+  const own = "---\nname: Own\n---\n\n## Opening hours\n\nWe open at ten. 🦜\n";
+  await change("PUT", "/twins/own/file?note=The%20first", own, markdown);
+  await change("PUT", "/twins/own/documents/prices%2F2026.md", "# Coffee\n\nThree euros.\n", markdown);
+  const toOwn = await change("POST", "/conversations", { twinId: "own" });
+  await ask(toOwn.id, "When do you open?");
+
   // Claims: sent again, they are answered as before.
   const claim = (key: string) => ({ headers: { "Idempotency-Key": key } });
   const again: KeptRequest[] = [
@@ -167,8 +175,9 @@ export async function fill(url: string): Promise<KeptContents> {
   ];
   for (const request of again) await send(request);
 
-  const conversations = [plain, tree, hers, inbox].map(({ id }) => `/conversations/${id}`);
+  const conversations = [plain, tree, hers, inbox, toOwn].map(({ id }) => `/conversations/${id}`);
   const reads = [
+    "/twins/own",
     "/conversations?limit=100",
     "/conversations?waiting=true",
     "/conversations?answeredBy=person",
@@ -188,6 +197,11 @@ export async function fill(url: string): Promise<KeptContents> {
     { method: "GET", path: `${api}/auth/api-keys`, credential: "token" },
     ...["main", "reader", "small", "browser", "rotated", "previous"].map((credential) => usage(credential)),
     { method: "GET", path: `${api}/conversations`, credential: "browser" },
+    ...["versions", "documents"].map((list) => ({
+      method: "GET",
+      path: `${api}/twins/own/${list}`,
+      credential: "token",
+    })),
     ...reads,
     ...again,
   ])

@@ -11,6 +11,7 @@ import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
 import { schemaVersion } from "../../adapters/sql/schema.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
+import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { createEchoEngine, createMemoryLimiter, createTwinList, type RateLimiter } from "../../core/mod.ts";
 import type { Store } from "../../core/store/mod.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
@@ -66,6 +67,7 @@ async function openService({ store, limiter }: Opened, clock: ManualClock, { sec
     twins: createTwinList(twins),
     engines: { echo: createEchoEngine(), knowledge: createKnowledgeEngine() },
     openaiApi: createOpenAIApi(),
+    ownTwins: { reader: createTwinReader() },
   };
   const fixture = await openFixture(inProcess, options, clock);
   const token = await fixture.token();

@@ -24,11 +24,16 @@ import {
   rotateApiKeySchema,
   type Schema,
   sendMessageSchema,
+  teachTwinSchema,
+  twinCheckSchema,
+  twinDocumentSchema,
   twinSchema,
+  twinVersionSchema,
   unansweredQuestionSchema,
   updateConversationSchema,
   usageSchema,
   usageSumSchema,
+  versionOfTwinSchema,
   writeMemorySchema,
 } from "../../wire/schemas.ts";
 
@@ -130,6 +135,25 @@ const apiKey = {
   previousUntil: null,
 };
 
+const version = {
+  version: 3,
+  revision: message.twinRevision,
+  createdAt,
+  note: "Says when we close",
+};
+
+const tests = {
+  passed: 4,
+  failed: [{ question: "When do you close?", expected: 'an answer with "six"', answer: "We open at nine." }],
+};
+
+/** The bytes of a body, or of an answer, by media type. */
+export const bytesExamples: Readonly<Record<string, string>> = {
+  "text/markdown": "---\nname: Ada\n---\n\n## Opening hours\n\nWe open at nine.\n",
+  "text/plain": "---\nname: Ada\n---\n",
+  "application/octet-stream": "# Prices\n\nA coffee is 3 euros.\n",
+};
+
 const examples = new Map<Schema, unknown>([
   [twinSchema, twin],
   [conversationSchema, conversation],
@@ -150,6 +174,11 @@ const examples = new Map<Schema, unknown>([
     },
   ],
   [memorySchema, memory],
+  [versionOfTwinSchema, { twinId: twin.id, ...version, tests }],
+  [twinVersionSchema, { ...version, current: true }],
+  [twinDocumentSchema, { path: "letters/1843.pdf", bytes: 48_213, updatedAt: createdAt }],
+  [twinCheckSchema, { faults: [{ path: "name", line: 1, message: "name is missing." }], tests: null }],
+  [teachTwinSchema, { question: "When do you close?", answer: "At six.", heading: "Opening hours" }],
   [erasedSchema, { endUser, conversations: 1, messages: 2, clientTokens: 1 }],
   [exportLineSchema, { conversation }],
   [
@@ -226,6 +255,7 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
   invalid_json: "The body is not valid JSON.",
   validation_error: "content is required.",
   idempotency_not_supported: "A secret cannot be shown twice; send the request without Idempotency-Key.",
+  tests_failed: "1 of 5 golden questions are not answered as they should be.",
   missing_credentials: 'Send an API key, as "Authorization: Bearer <key>" or as "X-API-Key: <key>".',
   invalid_api_key: "The API key or client token is not valid. Keys begin with twin_; a JWT creates them.",
   invalid_token: "The token has expired.",
@@ -237,6 +267,8 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
   message_not_found: "There is no such message in this conversation.",
   api_key_not_found: "There is no API key with this id.",
   memory_not_found: "The twin knows nothing of this person.",
+  version_not_found: "The twin has no such version, or it is not kept any more.",
+  document_not_found: "The twin has no document with this path.",
   method_not_allowed: "This path takes GET, POST.",
   request_timeout: "The body came too slowly: after 5 seconds, send 64 KiB a second or more.",
   conversation_busy: "The conversation is busy with a reply; wait for its end or cancel it.",
@@ -245,6 +277,9 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
   key_limit_reached: "You already have 50 live API keys; revoke one first.",
   too_many_branches:
     "The conversation has 1000 branches already; go on at the end of one, or begin a conversation.",
+  twin_exists: "The operator has a twin with this id; choose another.",
+  twin_limit_reached: "You already have 100 twins of your own; delete one first.",
+  revision_mismatch: "The twin has another revision than If-Match names: read it again.",
   payload_too_large: "The body is longer than 262144 bytes or in too many pieces.",
   uri_too_long: "The path and query are longer than 8192 characters.",
   unsupported_media_type: "Send the body with Content-Type: application/json.",
@@ -265,6 +300,7 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
 
 const errorDetails: Readonly<Partial<Record<ErrorCode, unknown>>> = {
   validation_error: { fields: [{ path: "content", message: "is required" }] },
+  tests_failed: tests,
   conversation_busy: { messageId: message.id },
   rate_limited: { retryAfterSeconds: 8, limit: 500 },
   budget_exceeded: { scope: "key", limit: 5_000_000, resetAt: "2026-08-01T00:00:00.000Z" },

@@ -20,6 +20,7 @@ import {
   createdApiKeySchema,
   endUserPattern,
   erasedSchema,
+  failedTestSchema,
   failureSchema,
   feedbackSchema,
   memorySchema,
@@ -31,15 +32,26 @@ import {
   rotateApiKeySchema,
   type Schema,
   sendMessageSchema,
+  teachTwinSchema,
   textPattern,
+  twinCheckSchema,
+  twinDocumentSchema,
   twinSchema,
+  twinVersionSchema,
   unansweredQuestionSchema,
   updateConversationSchema,
   usageSchema,
   usageSumSchema,
+  versionOfTwinSchema,
   writeMemorySchema,
 } from "../../wire/schemas.ts";
-import { conversationEventExamples, errorExample, eventExamples, exampleOf } from "./examples.ts";
+import {
+  bytesExamples,
+  conversationEventExamples,
+  errorExample,
+  eventExamples,
+  exampleOf,
+} from "./examples.ts";
 import { errorHeaders, responseHeaders, successHeaders } from "./headers.ts";
 
 const components: Readonly<Record<string, Schema>> = {
@@ -57,6 +69,11 @@ const components: Readonly<Record<string, Schema>> = {
   Usage: usageSchema,
   UsageSum: usageSumSchema,
   Pagination: paginationSchema,
+  TwinVersion: versionOfTwinSchema,
+  ListedTwinVersion: twinVersionSchema,
+  TwinDocument: twinDocumentSchema,
+  TwinCheck: twinCheckSchema,
+  TeachTwin: teachTwinSchema,
   CreateConversation: createConversationSchema,
   UpdateConversation: updateConversationSchema,
   SendMessage: sendMessageSchema,
@@ -75,9 +92,18 @@ const errorDetails = {
   properties: {
     fields: {
       type: "array",
-      items: record({ path: { type: "string" }, message: { type: "string" } }),
+      items: {
+        ...record({ path: { type: "string" }, message: { type: "string" } }),
+        properties: {
+          path: { type: "string" },
+          line: { type: "integer", minimum: 1, description: "The line of a twin's file." },
+          message: { type: "string" },
+        },
+      },
     },
     messageId: { type: "string" },
+    passed: { type: "integer", minimum: 0 },
+    failed: { type: "array", items: failedTestSchema },
     retryAfterSeconds: { type: "integer", minimum: 1 },
     limit: { type: "integer" },
     scope: { type: "string", enum: tokenBudgetScopes },
@@ -157,11 +183,17 @@ const securitySchemes = {
   },
 };
 
-const needs = { api_key: "Needs a key.", token: "Needs a JWT.", none: "Needs no credential." } as const;
+const needs = {
+  api_key: "Needs a key.",
+  token: "Needs a JWT.",
+  manager: "Needs a JWT.",
+  none: "Needs no credential.",
+} as const;
 
 const securityOf = {
   api_key: [{ apiKey: [] }, { apiKeyHeader: [] }],
   token: [{ token: [] }],
+  manager: [{ token: [] }],
   none: [],
 } as const;
 
@@ -243,7 +275,8 @@ function simplePattern(schema: Schema): Schema {
 }
 
 function operation(route: Route): Record<string, unknown> {
-  const { operationId, summary, scope, credential, success, body } = route;
+  const { operationId, summary, scope, credential, success } = route;
+  const body = bodyOf(route);
   const content = contentOf(success);
   const { description, status } = success;
   return {
@@ -253,7 +286,7 @@ function operation(route: Route): Record<string, unknown> {
     description: scope ? `Needs a key with the scope ${scope}.` : needs[credential],
     security: securityOf[credential],
     parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
-    ...(body && { requestBody: { required: true, content: { "application/json": media(body) } } }),
+    ...(body && { requestBody: { required: true, content: body } }),
     responses: {
       [status]: { description, headers: successHeaders(route), ...(content && { content }) },
       ...Object.fromEntries(
@@ -262,10 +295,25 @@ function operation(route: Route): Record<string, unknown> {
           { description, headers: successHeaders(route, Number(other)), ...(content && { content }) },
         ]),
       ),
-      ...(success.etag && { 304: { description: "Nothing has changed.", headers: successHeaders(route) } }),
+      ...(success.etag &&
+        route.method === "GET" && {
+          304: { description: "Nothing has changed.", headers: successHeaders(route) },
+        }),
       ...errorResponses(route),
     },
   };
+}
+
+function bodyOf({ body, bytes }: Route): ContentByMediaType | undefined {
+  if (bytes) {
+    const types = bytes.types === "any" ? ["application/octet-stream"] : bytes.types;
+    return Object.fromEntries(types.map((type) => [type, bytesMedia(type)]));
+  }
+  return body && { "application/json": media(body) };
+}
+
+function bytesMedia(type: string) {
+  return { schema: type.startsWith("text/") ? { type: "string" } : {}, example: bytesExamples[type] };
 }
 
 /** What ids in paths name, by the segment before them. */
@@ -303,7 +351,9 @@ function headerParameters(route: Route): unknown[] {
     const description = "respond-async: the reply is not waited for; the answer is 202.";
     headers.push(header("Prefer", description, { type: "string" }));
   }
-  if (route.success.etag)
+  for (const name of Object.values(route.headers ?? {}))
+    if (conditions[name]) headers.push(header(name, conditions[name], { type: "string" }));
+  if (route.success.document)
     headers.push(header("If-None-Match", "The ETag of an earlier answer.", { type: "string" }));
   for (const [parameter, field] of Object.entries(route.queryHeaders ?? {})) {
     const description = `The same as the parameter ${parameter}; the header wins.`;
@@ -314,6 +364,12 @@ function headerParameters(route: Route): unknown[] {
   return headers;
 }
 
+/** The header fields that a request depends on. */
+const conditions: Readonly<Record<string, string>> = {
+  "If-Match": "The ETag that the twin has now, or the change is refused.",
+  "If-None-Match": "The ETag of an earlier answer; *: only if there is no such twin.",
+};
+
 function header(name: string, description: string, schema: unknown): unknown {
   return { name, in: "header", description, schema };
 }
@@ -323,7 +379,9 @@ function reference(schema: Schema): unknown {
   return name ? { $ref: `#/components/schemas/${name}` } : schema;
 }
 
-function contentOf({ schema, list, events, lines, document }: Success): ContentByMediaType | undefined {
+function contentOf(success: Success): ContentByMediaType | undefined {
+  const { schema, list, events, lines, document, bytes } = success;
+  if (bytes) return { [bytes]: bytesMedia(bytes) };
   if (events) return { "text/event-stream": eventMedia(events) };
   if (document) {
     const example = {
@@ -384,10 +442,13 @@ function errorsOf(route: Route): ErrorCode[] {
   };
   add("invalid_request", "uri_too_long", "headers_too_large", "internal_error");
   if (route.credential === "api_key") add("missing_credentials", "invalid_api_key", "unavailable");
-  if (route.credential === "token") add("missing_credentials", "invalid_token", "unavailable");
+  if (route.credential === "manager") add("insufficient_scope");
+  if (route.credential === "token" || route.credential === "manager")
+    add("missing_credentials", "invalid_token", "unavailable");
   if (route.ownerPolicy || (route.credential === "api_key" && !route.free)) add("rate_limited");
   if (route.scope === "full_access" || route.ownersOnly) add("insufficient_scope");
   if (route.query || route.params) add("validation_error");
+  if (route.bytes) add("request_timeout", "payload_too_large", "unsupported_media_type", "shutting_down");
   if (route.body) {
     add("validation_error", "invalid_json", "request_timeout", "payload_too_large", "unsupported_media_type");
     add("shutting_down"); // for a body that the closing server cut off

@@ -1635,9 +1635,527 @@ validate18.errors = vErrors;
 return errors === 0;
 }
 
-const schema20 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."}}};
+const schema20 = {"type":"object","properties":{"tests":{"type":"string","enum":["run","require","skip"],"default":"run","description":"The golden questions of the file: require: one that fails refuses it."},"note":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"What the version is about."}}};
 
 function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.tests !== undefined && func0.call(data, "tests")){
+let data0 = data.tests;
+if(typeof data0 !== "string"){
+const err0 = {instancePath:instancePath+"/tests",schemaPath:"#/properties/tests/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!(((data0 === "run") || (data0 === "require")) || (data0 === "skip"))){
+const err1 = {instancePath:instancePath+"/tests",schemaPath:"#/properties/tests/enum",keyword:"enum",params:{allowedValues: schema20.properties.tests.enum}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.note !== undefined && func0.call(data, "note")){
+let data1 = data.note;
+if(typeof data1 === "string"){
+if(func47(data1) > 200){
+const err2 = {instancePath:instancePath+"/note",schemaPath:"#/properties/note/maxLength",keyword:"maxLength",params:{limit: 200}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(func47(data1) < 1){
+const err3 = {instancePath:instancePath+"/note",schemaPath:"#/properties/note/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(!pattern0.test(data1)){
+const err4 = {instancePath:instancePath+"/note",schemaPath:"#/properties/note/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/note",schemaPath:"#/properties/note/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate19.errors = vErrors;
+return errors === 0;
+}
+
+const schema21 = {"type":"object","properties":{"tests":{"type":"string","enum":["run","require","skip"],"default":"run","description":"The golden questions of the file: require: one that fails refuses it."}}};
+
+function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.tests !== undefined && func0.call(data, "tests")){
+let data0 = data.tests;
+if(typeof data0 !== "string"){
+const err0 = {instancePath:instancePath+"/tests",schemaPath:"#/properties/tests/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!(((data0 === "run") || (data0 === "require")) || (data0 === "skip"))){
+const err1 = {instancePath:instancePath+"/tests",schemaPath:"#/properties/tests/enum",keyword:"enum",params:{allowedValues: schema21.properties.tests.enum}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate20.errors = vErrors;
+return errors === 0;
+}
+
+const schema22 = {"type":"object","properties":{"version":{"type":"integer","minimum":1,"maximum":999999999,"description":"Which version. Default: the current one."}}};
+
+function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.version !== undefined && func0.call(data, "version")){
+let data0 = data.version;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+const err0 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 999999999 || isNaN(data0)){
+const err1 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/maximum",keyword:"maximum",params:{comparison: "<=", limit: 999999999}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate21.errors = vErrors;
+return errors === 0;
+}
+
+const schema23 = {"type":"object","properties":{"version":{"type":"string","pattern":"^[1-9][0-9]*$","minLength":1,"maxLength":9,"description":"The number of the version."}},"required":["version"]};
+const pattern19 = new RegExp("^[1-9][0-9]*$", "u");
+
+function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if((data.version === undefined) || (!(func0.call(data, "version")))){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "version"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.version !== undefined && func0.call(data, "version")){
+let data0 = data.version;
+if(typeof data0 === "string"){
+if(func47(data0) > 9){
+const err1 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/maxLength",keyword:"maxLength",params:{limit: 9}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(func47(data0) < 1){
+const err2 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(!pattern19.test(data0)){
+const err3 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*$"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate22.errors = vErrors;
+return errors === 0;
+}
+
+const schema24 = {"type":"object","properties":{"path":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":500,"description":"The document's path, such as letters/1843.pdf, percent-encoded as one segment."}},"required":["path"]};
+
+function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if((data.path === undefined) || (!(func0.call(data, "path")))){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "path"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.path !== undefined && func0.call(data, "path")){
+let data0 = data.path;
+if(typeof data0 === "string"){
+if(func47(data0) > 500){
+const err1 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/maxLength",keyword:"maxLength",params:{limit: 500}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(func47(data0) < 1){
+const err2 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(!pattern0.test(data0)){
+const err3 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate23.errors = vErrors;
+return errors === 0;
+}
+
+const schema25 = {"type":"object","properties":{"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"What people ask."},"answer":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What the twin says, in Markdown."},"heading":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"The section that it is added to. Default: the question."}},"required":["question","answer"]};
+
+function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if((data.question === undefined) || (!(func0.call(data, "question")))){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "question"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if((data.answer === undefined) || (!(func0.call(data, "answer")))){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "answer"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.question !== undefined && func0.call(data, "question")){
+let data0 = data.question;
+if(typeof data0 === "string"){
+if(func47(data0) > 1000){
+const err2 = {instancePath:instancePath+"/question",schemaPath:"#/properties/question/maxLength",keyword:"maxLength",params:{limit: 1000}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(func47(data0) < 1){
+const err3 = {instancePath:instancePath+"/question",schemaPath:"#/properties/question/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(!pattern0.test(data0)){
+const err4 = {instancePath:instancePath+"/question",schemaPath:"#/properties/question/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/question",schemaPath:"#/properties/question/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.answer !== undefined && func0.call(data, "answer")){
+let data1 = data.answer;
+if(typeof data1 === "string"){
+if(func47(data1) > 32000){
+const err6 = {instancePath:instancePath+"/answer",schemaPath:"#/properties/answer/maxLength",keyword:"maxLength",params:{limit: 32000}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(func47(data1) < 1){
+const err7 = {instancePath:instancePath+"/answer",schemaPath:"#/properties/answer/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if(!pattern0.test(data1)){
+const err8 = {instancePath:instancePath+"/answer",schemaPath:"#/properties/answer/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/answer",schemaPath:"#/properties/answer/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.heading !== undefined && func0.call(data, "heading")){
+let data2 = data.heading;
+if(typeof data2 === "string"){
+if(func47(data2) > 200){
+const err10 = {instancePath:instancePath+"/heading",schemaPath:"#/properties/heading/maxLength",keyword:"maxLength",params:{limit: 200}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(func47(data2) < 1){
+const err11 = {instancePath:instancePath+"/heading",schemaPath:"#/properties/heading/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(!pattern0.test(data2)){
+const err12 = {instancePath:instancePath+"/heading",schemaPath:"#/properties/heading/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+else {
+const err13 = {instancePath:instancePath+"/heading",schemaPath:"#/properties/heading/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+validate24.errors = vErrors;
+return errors === 0;
+}
+
+const schema26 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."}}};
+
+function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1722,13 +2240,13 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate19.errors = vErrors;
+validate25.errors = vErrors;
 return errors === 0;
 }
 
-const schema21 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Only conversations of this end user."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Only conversations in which this one answers."},"waiting":{"type":"string","enum":["true"],"description":"Only conversations in which a question waits for a person, the longest first."},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":1,"maxLength":64},"additionalProperties":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":0,"maxLength":512},"description":"Only conversations with these pairs."}}};
+const schema27 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Only conversations of this end user."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Only conversations in which this one answers."},"waiting":{"type":"string","enum":["true"],"description":"Only conversations in which a question waits for a person, the longest first."},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":1,"maxLength":64},"additionalProperties":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":0,"maxLength":512},"description":"Only conversations with these pairs."}}};
 
-function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1895,7 +2413,7 @@ vErrors.push(err13);
 errors++;
 }
 if(!((data4 === "twin") || (data4 === "person"))){
-const err14 = {instancePath:instancePath+"/answeredBy",schemaPath:"#/properties/answeredBy/enum",keyword:"enum",params:{allowedValues: schema21.properties.answeredBy.enum}};
+const err14 = {instancePath:instancePath+"/answeredBy",schemaPath:"#/properties/answeredBy/enum",keyword:"enum",params:{allowedValues: schema27.properties.answeredBy.enum}};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1918,7 +2436,7 @@ vErrors.push(err15);
 errors++;
 }
 if(!(data5 === "true")){
-const err16 = {instancePath:instancePath+"/waiting",schemaPath:"#/properties/waiting/enum",keyword:"enum",params:{allowedValues: schema21.properties.waiting.enum}};
+const err16 = {instancePath:instancePath+"/waiting",schemaPath:"#/properties/waiting/enum",keyword:"enum",params:{allowedValues: schema27.properties.waiting.enum}};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2065,14 +2583,14 @@ vErrors.push(err28);
 }
 errors++;
 }
-validate20.errors = vErrors;
+validate26.errors = vErrors;
 return errors === 0;
 }
 
-const schema22 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100,"description":"Items on a page."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day","description":"What replies are summed by."}}};
-const pattern22 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
+const schema28 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100,"description":"Items on a page."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day","description":"What replies are summed by."}}};
+const pattern28 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
 
-function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2169,7 +2687,7 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(!pattern22.test(data2)){
+if(!pattern28.test(data2)){
 const err8 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err8];
@@ -2214,7 +2732,7 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!pattern22.test(data3)){
+if(!pattern28.test(data3)){
 const err12 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err12];
@@ -2249,7 +2767,7 @@ vErrors.push(err14);
 errors++;
 }
 if(!(((data4 === "day") || (data4 === "twin")) || (data4 === "endUser"))){
-const err15 = {instancePath:instancePath+"/groupBy",schemaPath:"#/properties/groupBy/enum",keyword:"enum",params:{allowedValues: schema22.properties.groupBy.enum}};
+const err15 = {instancePath:instancePath+"/groupBy",schemaPath:"#/properties/groupBy/enum",keyword:"enum",params:{allowedValues: schema28.properties.groupBy.enum}};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2270,13 +2788,13 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate21.errors = vErrors;
+validate27.errors = vErrors;
 return errors === 0;
 }
 
-const schema23 = {"type":"object","properties":{"rating":{"type":"string","enum":["up","down"],"description":"What the person thinks of the reply."},"comment":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"Why. Null: no comment."}},"required":["rating"]};
+const schema29 = {"type":"object","properties":{"rating":{"type":"string","enum":["up","down"],"description":"What the person thinks of the reply."},"comment":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"Why. Null: no comment."}},"required":["rating"]};
 
-function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2303,7 +2821,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!((data0 === "up") || (data0 === "down"))){
-const err2 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/enum",keyword:"enum",params:{allowedValues: schema23.properties.rating.enum}};
+const err2 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/enum",keyword:"enum",params:{allowedValues: schema29.properties.rating.enum}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2316,7 +2834,7 @@ errors++;
 if(data.comment !== undefined && func0.call(data, "comment")){
 let data1 = data.comment;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err3 = {instancePath:instancePath+"/comment",schemaPath:"#/properties/comment/type",keyword:"type",params:{type: schema23.properties.comment.type}};
+const err3 = {instancePath:instancePath+"/comment",schemaPath:"#/properties/comment/type",keyword:"type",params:{type: schema29.properties.comment.type}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2369,13 +2887,13 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate22.errors = vErrors;
+validate28.errors = vErrors;
 return errors === 0;
 }
 
-const schema24 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."},"rating":{"type":"string","enum":["up","down"],"description":"Only with this rating. Default: both."}}};
+const schema30 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."},"rating":{"type":"string","enum":["up","down"],"description":"Only with this rating. Default: both."}}};
 
-function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2507,7 +3025,7 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(!pattern22.test(data3)){
+if(!pattern28.test(data3)){
 const err11 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err11];
@@ -2552,7 +3070,7 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(!pattern22.test(data4)){
+if(!pattern28.test(data4)){
 const err15 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err15];
@@ -2587,7 +3105,7 @@ vErrors.push(err17);
 errors++;
 }
 if(!((data5 === "up") || (data5 === "down"))){
-const err18 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/enum",keyword:"enum",params:{allowedValues: schema24.properties.rating.enum}};
+const err18 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/enum",keyword:"enum",params:{allowedValues: schema30.properties.rating.enum}};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2608,13 +3126,13 @@ vErrors.push(err19);
 }
 errors++;
 }
-validate23.errors = vErrors;
+validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema25 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."}}};
+const schema31 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."}}};
 
-function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2746,7 +3264,7 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(!pattern22.test(data3)){
+if(!pattern28.test(data3)){
 const err11 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err11];
@@ -2791,7 +3309,7 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(!pattern22.test(data4)){
+if(!pattern28.test(data4)){
 const err15 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err15];
@@ -2824,13 +3342,13 @@ vErrors.push(err17);
 }
 errors++;
 }
-validate24.errors = vErrors;
+validate30.errors = vErrors;
 return errors === 0;
 }
 
-const schema26 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"asc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."},"path":{"type":"string","enum":["all"],"description":"The messages of all branches, in the order they were stored. Default: those of the current path."}}};
+const schema32 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"asc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."},"path":{"type":"string","enum":["all"],"description":"The messages of all branches, in the order they were stored. Default: those of the current path."}}};
 
-function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2917,7 +3435,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data2 === "asc") || (data2 === "desc"))){
-const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema26.properties.order.enum}};
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema32.properties.order.enum}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2975,7 +3493,7 @@ vErrors.push(err11);
 errors++;
 }
 if(!(data4 === "all")){
-const err12 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/enum",keyword:"enum",params:{allowedValues: schema26.properties.path.enum}};
+const err12 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/enum",keyword:"enum",params:{allowedValues: schema32.properties.path.enum}};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2996,13 +3514,13 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate25.errors = vErrors;
+validate31.errors = vErrors;
 return errors === 0;
 }
 
-const schema27 = {"type":"object","properties":{"after":{"type":"integer","minimum":0,"maximum":999999999,"description":"Resume after this many UTF-16 code units of the reply: the id of the last event received."}}};
+const schema33 = {"type":"object","properties":{"after":{"type":"integer","minimum":0,"maximum":999999999,"description":"Resume after this many UTF-16 code units of the reply: the id of the last event received."}}};
 
-function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3052,14 +3570,14 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate26.errors = vErrors;
+validate32.errors = vErrors;
 return errors === 0;
 }
 
-const schema28 = {"type":"object","properties":{"twin":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255,"description":"The twin's id, from list_twins."},"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What to ask."},"conversation":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"The conversation to go on with. Without it, a new one begins."},"requestKey":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"A text of your own for this question. If the call fails or breaks off, the same call with the same key gets the same reply, for 24 hours. Without one, a call that breaks off is cancelled."}},"required":["twin","question"]};
-const pattern34 = new RegExp("^[\\x20-\\x7e]*$", "u");
+const schema34 = {"type":"object","properties":{"twin":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255,"description":"The twin's id, from list_twins."},"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What to ask."},"conversation":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"The conversation to go on with. Without it, a new one begins."},"requestKey":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"A text of your own for this question. If the call fails or breaks off, the same call with the same key gets the same reply, for 24 hours. Without one, a call that breaks off is cancelled."}},"required":["twin","question"]};
+const pattern40 = new RegExp("^[\\x20-\\x7e]*$", "u");
 
-function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3196,7 +3714,7 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!pattern34.test(data2)){
+if(!pattern40.test(data2)){
 const err12 = {instancePath:instancePath+"/conversation",schemaPath:"#/properties/conversation/pattern",keyword:"pattern",params:{pattern: "^[\\x20-\\x7e]*$"}};
 if(vErrors === null){
 vErrors = [err12];
@@ -3241,7 +3759,7 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(!pattern34.test(data3)){
+if(!pattern40.test(data3)){
 const err16 = {instancePath:instancePath+"/requestKey",schemaPath:"#/properties/requestKey/pattern",keyword:"pattern",params:{pattern: "^[\\x20-\\x7e]*$"}};
 if(vErrors === null){
 vErrors = [err16];
@@ -3274,21 +3792,21 @@ vErrors.push(err18);
 }
 errors++;
 }
-validate27.errors = vErrors;
+validate33.errors = vErrors;
 return errors === 0;
 }
 
-const schema29 = {"type":"object","properties":{"after":{"type":"string","pattern":"^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$","description":"Begin behind this event or message: the id of the last event received, or a message's id."}}};
-const pattern36 = new RegExp("^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$", "u");
+const schema35 = {"type":"object","properties":{"after":{"type":"string","pattern":"^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$","description":"Begin behind this event or message: the id of the last event received, or a message's id."}}};
+const pattern42 = new RegExp("^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$", "u");
 
-function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.after !== undefined && func0.call(data, "after")){
 let data0 = data.after;
 if(typeof data0 === "string"){
-if(!pattern36.test(data0)){
+if(!pattern42.test(data0)){
 const err0 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/pattern",keyword:"pattern",params:{pattern: "^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$"}};
 if(vErrors === null){
 vErrors = [err0];
@@ -3321,13 +3839,13 @@ vErrors.push(err2);
 }
 errors++;
 }
-validate28.errors = vErrors;
+validate34.errors = vErrors;
 return errors === 0;
 }
 
-const schema30 = {"type":"object","properties":{"stream":{"type":"string","enum":["true","false"]},"starting_after":{"type":"integer","minimum":0,"maximum":999999999}}};
+const schema36 = {"type":"object","properties":{"stream":{"type":"string","enum":["true","false"]},"starting_after":{"type":"integer","minimum":0,"maximum":999999999}}};
 
-function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3344,7 +3862,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!((data0 === "true") || (data0 === "false"))){
-const err1 = {instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/enum",keyword:"enum",params:{allowedValues: schema30.properties.stream.enum}};
+const err1 = {instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/enum",keyword:"enum",params:{allowedValues: schema36.properties.stream.enum}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3400,13 +3918,13 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate29.errors = vErrors;
+validate35.errors = vErrors;
 return errors === 0;
 }
 
-const schema31 = {"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"desc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."}}};
+const schema37 = {"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"desc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."}}};
 
-function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate36(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3458,7 +3976,7 @@ vErrors.push(err3);
 errors++;
 }
 if(!((data1 === "asc") || (data1 === "desc"))){
-const err4 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema31.properties.order.enum}};
+const err4 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema37.properties.order.enum}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3514,7 +4032,7 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate30.errors = vErrors;
+validate36.errors = vErrors;
 return errors === 0;
 }
 
@@ -3529,16 +4047,22 @@ export const validators: ReadonlyMap<InputSchema, Validator> = new Map([
   [inputSchemas.clientTokensQuery, validate16],
   [inputSchemas.endUserParams, validate17],
   [inputSchemas.writeMemory, validate18],
-  [inputSchemas.pageQuery, validate19],
-  [inputSchemas.conversationsQuery, validate20],
-  [inputSchemas.usageQuery, validate21],
-  [inputSchemas.rateMessage, validate22],
-  [inputSchemas.feedbackQuery, validate23],
-  [inputSchemas.unansweredQuery, validate24],
-  [inputSchemas.messagesQuery, validate25],
-  [inputSchemas.streamQuery, validate26],
-  [inputSchemas.askTwin, validate27],
-  [inputSchemas.conversationStreamQuery, validate28],
-  [inputSchemas.responseQuery, validate29],
-  [inputSchemas.itemsQuery, validate30],
+  [inputSchemas.changeTwinQuery, validate19],
+  [inputSchemas.checkTwinQuery, validate20],
+  [inputSchemas.readFileQuery, validate21],
+  [inputSchemas.twinVersionParams, validate22],
+  [inputSchemas.documentParams, validate23],
+  [inputSchemas.teachTwin, validate24],
+  [inputSchemas.pageQuery, validate25],
+  [inputSchemas.conversationsQuery, validate26],
+  [inputSchemas.usageQuery, validate27],
+  [inputSchemas.rateMessage, validate28],
+  [inputSchemas.feedbackQuery, validate29],
+  [inputSchemas.unansweredQuery, validate30],
+  [inputSchemas.messagesQuery, validate31],
+  [inputSchemas.streamQuery, validate32],
+  [inputSchemas.askTwin, validate33],
+  [inputSchemas.conversationStreamQuery, validate34],
+  [inputSchemas.responseQuery, validate35],
+  [inputSchemas.itemsQuery, validate36],
 ]);

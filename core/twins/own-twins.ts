@@ -1,0 +1,311 @@
+/**
+ * Twins that their owners make, beside those of the operator, which win.
+ *
+ * @module
+ */
+
+import { LRUCache } from "lru-cache";
+import { type Clock, isWithin } from "../base/clock.ts";
+import { isJsonObject, isString } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import type { MemoryBudget } from "../base/memory-budget.ts";
+import {
+  functionThat,
+  hasMethods,
+  optional,
+  type RulesFor,
+  requireOptions,
+  wholeNumber,
+} from "../base/rules.ts";
+import { contentParts, type OwnTwinRecord, type TwinPart } from "../store/records.ts";
+import type { Listing, Slice, Store } from "../store/store.ts";
+import type { AuthorRules, ReadingRules, ReadTwin, TwinFault, TwinReader } from "./reader.ts";
+import { byName, keepRevision, type Twin, type TwinProfile, type TwinSource } from "./twins.ts";
+
+/** How many twins an owner may have, at least and at most, and how many are usual. */
+export const ownTwinsRange: readonly [least: number, most: number] = [0, 1_000_000];
+export const defaultOwnTwins = 100;
+
+/** How long the texts of all twins of an owner may be, in bytes. */
+export const mostTextBytes: number = 256 * 1024 * 1024;
+
+/** A twin's further documents: how many, and how long together, as files and as texts, in bytes. */
+export const mostDocuments = 2_000;
+export const mostDocumentBytes: number = 20 * 1024 * 1024;
+
+/** Twins that their owners make over HTTP. */
+export interface OwnTwinsOptions {
+  /** How many an owner may have: 0 to 1,000,000. 0: the endpoints are 404. Default 100. */
+  readonly maxTwins?: number | undefined;
+  /** The models that their files may name. Default: none, so that an engine asks its own. */
+  readonly models?: readonly string[] | undefined;
+  /**
+   * What is wrong with a name under `tools` in a file of this owner, as the end of a sentence. Undefined: nothing. Default: no
+   * tool is open to owners.
+   */
+  readonly toolProblem?: ((tool: string, owner: string) => string | undefined) | undefined;
+  /** The engine of files that name none. Default `knowledge`. */
+  readonly defaultEngine?: string | undefined;
+  /** What reads and judges them. Default: the package's own, which reads Markdown, text and HTML. */
+  readonly reader?: TwinReader | undefined;
+}
+
+const rules: RulesFor<OwnTwinsOptions> = {
+  maxTwins: optional(wholeNumber(ownTwinsRange)),
+  models: optional({
+    expected: "a list of models' names",
+    accepts: (value) => Array.isArray(value) && value.every(isString),
+  }),
+  toolProblem: optional(functionThat("takes a tool's name and an owner")),
+  defaultEngine: optional({ expected: "an engine's name", accepts: isString }),
+  reader: optional({
+    expected: "a reader of twins' texts",
+    accepts: (value) => hasMethods(value, ["read", "faultsOf", "readDocument", "ask", "teach"]),
+  }),
+};
+
+/** @throws {TypeError} for an option that is unknown or cannot be used. */
+export function requireOwnTwins(options: unknown): void {
+  if (!isJsonObject(options)) throw new TypeError("createService: ownTwins must be an object, such as {}.");
+  requireOptions<OwnTwinsOptions>("createService: ownTwins", options, rules);
+  if (!options.reader)
+    throw new TypeError("createService: ownTwins needs a reader, unless it is the package's createService.");
+}
+
+/** What {@link OwnTwins} needs. */
+export interface OwnTwinsParts {
+  readonly store: Store;
+  /** The operator's twins. */
+  readonly twins: TwinSource;
+  readonly options: OwnTwinsOptions & { readonly reader: TwinReader };
+  /** The names of the service's engines. */
+  readonly engines: readonly string[];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly memory: MemoryBudget;
+}
+
+/** For how long a process goes by what it knows of a twin, in milliseconds: others may have changed it. */
+const trustMs = 1_000;
+const mostHeads = 10_000;
+
+/** What may be kept of texts that were read, in bytes. */
+const mostCached = 256 * 1024 * 1024;
+/** What a text takes while it is kept, with its index, for each of its bytes. */
+const cachedPerByte = 6;
+/** What a twin takes besides its texts. */
+const cachedPerTwin = 4_096;
+
+interface Head {
+  readonly at: number;
+  readonly found: Promise<OwnTwinRecord | undefined>;
+}
+
+/** A text of a twin is too much for the memory that its owner may hold. */
+export class TooMuchToRead extends Error {}
+
+/** All twins that owners may use: the operator's, and each owner's own. */
+export class OwnTwins implements TwinSource {
+  readonly reader: TwinReader;
+  readonly maxTwins: number;
+  readonly #parts: OwnTwinsParts;
+  /** By owner and id. */
+  readonly #heads = new LRUCache<string, Head>({ max: mostHeads });
+  /** By owner, id and revision. What is derived from a twin goes with it. */
+  readonly #read = new LRUCache<string, { readonly twin: Twin }>({ maxSize: mostCached });
+  /** Those that are being read. */
+  readonly #reading = new Map<string, Promise<Twin | undefined>>();
+  readonly #told = new LRUCache<string, true>({ max: mostHeads });
+
+  constructor(parts: OwnTwinsParts) {
+    const { reader, maxTwins = defaultOwnTwins } = parts.options;
+    this.#parts = parts;
+    this.reader = reader;
+    this.maxTwins = maxTwins;
+  }
+
+  async get(owner: string, id: string): Promise<Twin | undefined> {
+    const operators = await this.#parts.twins.get(owner, id);
+    if (operators) return operators;
+    const head = await this.#head(owner, id);
+    return head && this.#load(head);
+  }
+
+  async profile(owner: string, id: string): Promise<TwinProfile | undefined> {
+    return (await this.operators(owner, id)) ?? this.#head(owner, id);
+  }
+
+  /** The operator's twin with this id, if the owner may use it. */
+  async operators(owner: string, id: string): Promise<TwinProfile | undefined> {
+    const { twins } = this.#parts;
+    return twins.profile ? twins.profile(owner, id) : twins.get(owner, id);
+  }
+
+  /** The operator's and the owner's as one list. Of the owner's, only those are read that can be on the page. */
+  async list(owner: string, { offset, limit }: Slice): Promise<Listing<TwinProfile>> {
+    const { twins, store } = this.#parts;
+    const operators = await allOf(twins, owner);
+    const from = Math.max(0, offset - operators.length);
+    const except = operators.map(({ id }) => id);
+    const own = await store.listOwnTwins(owner, { offset: from, limit: offset + limit - from, except });
+    for (const id of own.excepted) this.tellHidden(owner, id);
+    const merged = [...operators, ...own.items].sort(byName);
+    const items = merged.slice(offset - from, offset - from + limit);
+    return { items, total: operators.length + own.total };
+  }
+
+  /** What an author may not choose, and what is not read as it looks; or what the file says. */
+  async judge(
+    owner: string,
+    id: string | undefined,
+    bytes: Uint8Array,
+  ): Promise<ReadTwin | { readonly faults: readonly TwinFault[] }> {
+    const read = await this.reader.read(bytes, { ...this.#rules(), author: this.#authorRules(owner, id) });
+    if ("faults" in read) return read;
+    const faults = await this.reader.faultsOf(read);
+    return faults.length > 0 ? { faults } : read;
+  }
+
+  /** Forgets what is known of a twin, which has changed. */
+  forget(owner: string, id: string): void {
+    this.#heads.delete(nameOf(owner, id));
+  }
+
+  /** Says once that an operator's twin hides the owner's. */
+  tellHidden(owner: string, id: string): void {
+    const name = nameOf(owner, id);
+    if (this.#told.has(name)) return;
+    this.#told.set(name, true);
+    this.#parts.log("warn", "a twin of the operator hides one that its owner made", { owner, twin: id });
+  }
+
+  #rules(): ReadingRules {
+    const { engines, options } = this.#parts;
+    return { engines, defaultEngine: options.defaultEngine ?? "knowledge" };
+  }
+
+  #authorRules(owner: string, id: string | undefined): AuthorRules {
+    const { models = [], toolProblem = () => "no tool is open to twins that owners make" } =
+      this.#parts.options;
+    return { id, models, toolProblem: (tool) => toolProblem(tool, owner) };
+  }
+
+  /** A twin as it is now, or was at most a second ago. */
+  #head(owner: string, id: string): Promise<OwnTwinRecord | undefined> {
+    const { store, clock } = this.#parts;
+    const name = nameOf(owner, id);
+    const known = this.#heads.get(name);
+    if (known && isWithin(trustMs, known.at, clock.now())) return known.found;
+    const found = store.getOwnTwin(owner, id);
+    this.#heads.set(name, { at: clock.now(), found });
+    // A store that cannot be reached is asked again.
+    found.catch(() => this.#heads.delete(name));
+    return found;
+  }
+
+  async #load(head: OwnTwinRecord): Promise<Twin | undefined> {
+    const name = `${nameOf(head.owner, head.id)}\n${head.revision}\n${head.version}`;
+    const known = this.#read.get(name);
+    if (known) return known.twin;
+    const reading = this.#reading.get(name) ?? this.#readTwin(head).finally(() => this.#reading.delete(name));
+    this.#reading.set(name, reading);
+    const twin = await reading;
+    if (!twin) return undefined;
+    const bytes = twin.documents.reduce((sum, { text }) => sum + text.length, twin.instructions.length);
+    this.#read.set(name, { twin }, { size: cachedPerTwin + cachedPerByte * bytes });
+    return twin;
+  }
+
+  async #readTwin(head: OwnTwinRecord): Promise<Twin | undefined> {
+    const { store, memory, log } = this.#parts;
+    const { owner, id, revision, version, createdAt, updatedAt } = head;
+    const stored = await store.getTwinVersion(owner, id, version);
+    const [file, ...documents] = stored?.parts ?? [];
+    if (!file) return undefined; // deleted meanwhile
+    const held = memory.hold({ owner });
+    try {
+      if (!held.reserve(2 * textBytesOf([file, ...documents]))) throw new TooMuchToRead();
+      const read = await this.reader.read(await readContent(store, owner, file), this.#rules());
+      if ("faults" in read) {
+        log("error", "a twin that its owner made cannot be used any more", {
+          owner,
+          twin: id,
+          ...read.faults[0],
+        });
+        return undefined;
+      }
+      const texts: { path: string; text: string }[] = [];
+      for (const document of documents)
+        texts.push({ path: document.path, text: await readText(store, owner, document) });
+      const twin = { ...this.#permitted(owner, id, read.twin), id, createdAt, updatedAt, documents: texts };
+      keepRevision(twin, revision);
+      return twin;
+    } finally {
+      held.release();
+    }
+  }
+
+  /** A twin without what its author may not choose any more. */
+  #permitted(owner: string, id: string, twin: ReadTwin["twin"]): ReadTwin["twin"] {
+    const { models, toolProblem } = this.#authorRules(owner, id);
+    const model = twin.model === null || models.includes(twin.model) ? twin.model : null;
+    const tools = twin.tools.filter((tool) => toolProblem(tool) === undefined);
+    if (model !== twin.model || tools.length < twin.tools.length) {
+      const fields = { owner, twin: id, model: twin.model, tools: twin.tools };
+      this.#parts.log("warn", "a twin's owner may not use its model or its tools any more", fields);
+    }
+    return { ...twin, model, tools, access: null };
+  }
+}
+
+function nameOf(owner: string, id: string): string {
+  return `${owner}\n${id}`; // no owner contains a line end
+}
+
+/** All twins of a source for an owner. */
+async function allOf(twins: TwinSource, owner: string): Promise<TwinProfile[]> {
+  const all: TwinProfile[] = [];
+  for (;;) {
+    const { items, total } = await twins.list(owner, { offset: all.length, limit: 1_000 });
+    all.push(...items);
+    if (items.length === 0 || all.length >= total) return all;
+  }
+}
+
+/** The length of the texts of some parts, in bytes. */
+export function textBytesOf(parts: Iterable<TwinPart>): number {
+  let bytes = 0;
+  for (const { textBytes } of parts) bytes += textBytes;
+  return bytes;
+}
+
+/** The bytes of a part. */
+export function readContent(store: Store, owner: string, { digest, bytes }: TwinPart): Promise<Uint8Array> {
+  return readBytes(store, owner, digest, bytes);
+}
+
+/** What a part was read as. */
+export async function readText(
+  store: Store,
+  owner: string,
+  { textDigest, textBytes }: TwinPart,
+): Promise<string> {
+  return decodeText(await readBytes(store, owner, textDigest, textBytes));
+}
+
+/** A text that was encoded to be stored. */
+export function decodeText(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+async function readBytes(store: Store, owner: string, digest: string, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (let part = 0; part < contentParts(length); part++) {
+    const read = await store.readTwinContent(owner, digest, part);
+    if (!read) throw new Error("A content of a twin is missing, or not whole.");
+    bytes.set(read, at);
+    at += read.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,37 @@
+/**
+ * What owners may choose in twins that they make over HTTP.
+ *
+ * @module
+ */
+
+import { loadedReader } from "../core/twins/lazy-reader.ts";
+import type { OwnTwinsOptions } from "../core/twins/own-twins.ts";
+import type { TwinReader } from "../core/twins/reader.ts";
+import type { Engines } from "./engines.ts";
+import type { Settings } from "./settings.ts";
+import type { OwnerToolProblem } from "./tools.ts";
+
+/** The options of a service whose owners make twins. */
+export function ownTwinsOf(
+  { maxTwins, modelBaseUrl, modelName, modelChoices }: Settings,
+  engines: Engines,
+  toolProblem: OwnerToolProblem,
+): OwnTwinsOptions {
+  const models = modelName === undefined ? modelChoices : [modelName, ...modelChoices];
+  return {
+    maxTwins,
+    models: modelBaseUrl === undefined ? [] : models,
+    toolProblem,
+    defaultEngine: engines.openai ? "openai" : "knowledge",
+    reader: loadedReader(openReader),
+  };
+}
+
+/** What reads and judges twins: a start does not wait for it. */
+async function openReader(): Promise<TwinReader> {
+  const [{ createTwinReader }, { extractText }] = await Promise.all([
+    import("../adapters/twin-text/mod.ts"),
+    import("../adapters/documents/mod.ts"),
+  ]);
+  return createTwinReader({ extractText });
+}

@@ -1,0 +1,601 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createTwinReader } from "../../adapters/twin-text/mod.ts";
+import { sha256 } from "../../core/base/ids.ts";
+import type { LogLevel } from "../../core/base/log.ts";
+import type { TwinResource } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
+import { createKnowledgeEngine } from "../../knowledge/mod.ts";
+import {
+  assertErrorAnswer,
+  dataOf,
+  errorOf,
+  inProcess,
+  listIds,
+  openFixture,
+  transports,
+} from "../support/harness.ts";
+
+const file = `---
+name: Odd
+greeting: Hello.
+tests:
+  - ask: When do you open?
+    source: Opening hours
+---
+
+You keep the lighthouse.
+
+## Opening hours
+
+We open at nine.
+`;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Version {
+  readonly twinId: string;
+  readonly version: number;
+  readonly revision: string;
+  readonly note: string | null;
+  readonly tests: { readonly passed: number; readonly failed: readonly unknown[] } | null;
+}
+
+type Options = NonNullable<Parameters<typeof openFixture>[1]>;
+
+/** A service whose owners make twins, with the engine that answers from their texts. */
+async function open({ ownTwins, ...options }: Options = {}, transport = inProcess) {
+  const fixture = await openFixture(transport, {
+    ownTwins: { reader: createTwinReader(), ...ownTwins },
+    engines: { knowledge: createKnowledgeEngine() },
+    ...options,
+  });
+  const jwt = await fixture.token();
+  const put = (path: string, body: string | Uint8Array, headers: Record<string, string> = {}, as = jwt) =>
+    fixture.send(`/api/v1/twins/${path}`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${as}`, "content-type": "text/markdown", ...headers },
+      body: body as BodyInit,
+    });
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fixture.call("GET", `/twins/${path}`, jwt, undefined, headers);
+  return {
+    ...fixture,
+    jwt,
+    put,
+    get,
+    made: async (path: string, body: string, headers?: Record<string, string>) =>
+      dataOf<Version>(await put(path, body, headers)),
+    ask: async (question: string, twinId = "odd") => {
+      const key = await fixture.key();
+      const id = await fixture.conversation(key, twinId);
+      return fixture.call("POST", `/conversations/${id}/messages`, key, { content: question });
+    },
+    [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
+  };
+}
+
+const contentOf = async (response: Response) => (await dataOf<{ content: string }>(response)).content;
+
+for (const transport of transports) {
+  describe(`twins that their owners make, ${transport.name}`, () => {
+    test("a twin is made of a file, listed, and answers from it with its revision", async () => {
+      await using service = await open({}, transport);
+      const response = await service.put("odd/file?note=The%20first", file);
+      assert.equal(response.status, 201);
+      const made = await dataOf<Version>(response);
+      assert.deepEqual(made.tests, { passed: 1, failed: [] });
+      assert.deepEqual([made.twinId, made.version, made.note], ["odd", 1, "The first"]);
+      assert.match(made.revision, /^[0-9a-f]{16}$/);
+      assert.equal(response.headers.get("etag"), `"${made.revision}"`);
+      const key = await service.key();
+      assert.deepEqual(await listIds(service, key, "/twins"), ["echo", "odd", "private"]);
+      const twin = await dataOf<TwinResource>(await service.call("GET", "/twins/odd", key));
+      assert.deepEqual([twin.name, twin.greeting], ["Odd", "Hello."]);
+      const { content, twinRevision } = await dataOf<{ content: string; twinRevision: string }>(
+        await service.ask("When do you open?"),
+      );
+      assert.match(content, /We open at nine\./);
+      assert.equal(twinRevision, made.revision);
+    });
+
+    test("a file comes back as it was written, byte for byte", async () => {
+      await using service = await open({}, transport);
+      const written =
+        "\ufeff---\r\nname: Odd # the odd one\r\n---\r\n\r\n## Hours\n\nWe open at nine.\r\n\r\n";
+      const { revision } = await service.made("odd/file", written);
+      const response = await service.get("odd/file");
+      assert.equal(response.headers.get("content-type"), "text/markdown; charset=utf-8");
+      assert.equal(response.headers.get("etag"), `"${revision}"`);
+      assert.deepEqual(
+        Buffer.from(await response.arrayBuffer()),
+        Buffer.from(new TextEncoder().encode(written)),
+      );
+      const known = await service.get("odd/file", { "if-none-match": `"${revision}"` });
+      assert.equal(known.status, 304);
+    });
+  });
+}
+
+describe("twins that their owners make", () => {
+  test("the same bytes make no new version, and others one that answers at once", async () => {
+    await using service = await open();
+    await service.made("odd/file", file);
+    const again = await service.put("odd/file", file);
+    assert.deepEqual([again.status, (await dataOf<Version>(again)).version], [200, 1]);
+    assert.match(await contentOf(await service.ask("When do you open?")), /nine/);
+    const changed = await service.put("odd/file", file.replace("nine", "ten"));
+    assert.deepEqual([changed.status, (await dataOf<Version>(changed)).version], [200, 2]);
+    assert.match(await contentOf(await service.ask("When do you open?")), /ten/);
+  });
+
+  test("another process answers with a new version within two seconds", async () => {
+    const store = createMemoryStore();
+    await using one = await open({ store });
+    await using other = await open({ store });
+    await one.made("odd/file", file);
+    assert.match(await contentOf(await other.ask("When do you open?")), /nine/);
+    await one.made("odd/file", file.replace("nine", "ten"));
+    await other.clock.advance(2_000);
+    assert.match(await contentOf(await other.ask("When do you open?")), /ten/);
+  });
+
+  test("all faults of the front matter are told at once, each at its line", async () => {
+    await using service = await open();
+    const faulty =
+      "---\nid: other\nage: 7\ntemperature: hot\naccess: [bob]\nmodel: big\ntools: [orders]\n---\n";
+    const { details } = await assertErrorAnswer(
+      await service.put("odd/file", faulty),
+      400,
+      "validation_error",
+    );
+    const { fields } = details as { fields: { path: string; line: number; message: string }[] };
+    assert.deepEqual(
+      fields.map(({ path, line }) => [path, line]),
+      [
+        ["age", 3],
+        ["temperature", 4],
+        ["tools", 7],
+        ["id", 2],
+        ["access", 5],
+        ["model", 6],
+        ["name", 1],
+      ],
+    );
+    assert.ok(fields.every(({ message }) => message.endsWith(".")));
+  });
+
+  for (const [what, text, path, line] of [
+    ["no front matter", "Hello", "body", 1],
+    ["invalid YAML", "---\nname: a: b\n---\n", "body", 2],
+    ["a code block that is not closed", "---\nname: Odd\n---\n\n# A\n\n```\nb\n", "body", 7],
+    ["no name", "---\nid: odd\n---\n", "name", 1],
+    ["no UTF-8", Uint8Array.of(0x2d, 0xff), "body", 1],
+    ["an empty body", "", "body", 1],
+  ] as const) {
+    test(`a file with ${what} is refused at its line, and nothing is stored`, async () => {
+      await using service = await open();
+      const { details } = await assertErrorAnswer(
+        await service.put("odd/file", text),
+        400,
+        "validation_error",
+      );
+      const [field] = (details as { fields: { path: string; line: number }[] }).fields;
+      assert.deepEqual([field?.path, field?.line], [path, line]);
+      await assertErrorAnswer(await service.get("odd/file"), 404, "twin_not_found");
+    });
+  }
+
+  test("an id that no path may have is a fault at id", async () => {
+    await using service = await open();
+    for (const id of ["-odd", "a%20b", "x".repeat(65), "check"]) {
+      const { details } = await assertErrorAnswer(
+        await service.put(`${id}/file`, file),
+        400,
+        "validation_error",
+      );
+      assert.equal((details as { fields: { path: string }[] }).fields[0]?.path, "id", id);
+    }
+  });
+
+  test("a file of more than 1 MiB is 413, one of other media 415", async () => {
+    await using service = await open();
+    const long = `${file}${"x".repeat(1024 * 1024)}`;
+    await assertErrorAnswer(await service.put("odd/file", long), 413, "payload_too_large");
+    const json = { "content-type": "application/json" };
+    await assertErrorAnswer(await service.put("odd/file", file, json), 415, "unsupported_media_type");
+    assert.equal(
+      (await service.put("odd/file", file, { "content-type": "text/plain; charset=utf-8" })).status,
+      201,
+    );
+  });
+
+  test("a golden question that fails is told, refuses the file if it is required, or is not asked", async () => {
+    await using service = await open();
+    const failing = file.replace("source: Opening hours", 'says: "ten"');
+    const { details, code } = await errorOf(await service.put("odd/file?tests=require", failing));
+    assert.equal(code, "tests_failed");
+    const failed = { question: "When do you open?", expected: 'an answer with "ten"' };
+    const told = details as { passed: number; failed: { answer: string }[] };
+    assert.deepEqual([told.passed, told.failed.length], [0, 1]);
+    const [{ answer, ...rest } = { answer: "" }] = told.failed;
+    assert.deepEqual(rest, failed);
+    assert.match(answer, /nine/);
+    await assertErrorAnswer(await service.get("odd/file"), 404, "twin_not_found");
+    assert.equal((await service.made("odd/file?tests=skip", failing)).tests, null);
+    assert.equal((await service.made("odd/file", failing)).tests?.failed.length, 1);
+  });
+
+  test("If-Match and If-None-Match refuse a change of another revision", async () => {
+    await using service = await open();
+    const first = await service.made("odd/file", file, { "if-none-match": "*" });
+    const changed = file.replace("nine", "ten");
+    await assertErrorAnswer(
+      await service.put("odd/file", changed, { "if-none-match": "*" }),
+      412,
+      "revision_mismatch",
+    );
+    await assertErrorAnswer(
+      await service.put("odd/file", changed, { "if-match": '"0123456789abcdef"' }),
+      412,
+      "revision_mismatch",
+    );
+    const second = await service.made("odd/file", changed, { "if-match": `"${first.revision}"` });
+    assert.equal(second.version, 2);
+    await assertErrorAnswer(
+      await service.put("new/file", file, { "if-match": `"${first.revision}"` }),
+      412,
+      "revision_mismatch",
+    );
+  });
+
+  test("of editors at once who name what they have read, no line is lost", async () => {
+    await using service = await open();
+    await service.made("odd/file?tests=skip", file);
+    const edit = async (line: string) => {
+      for (;;) {
+        const read = await service.get("odd/file");
+        const text = `${await read.text()}\n${line}\n`;
+        const answer = await service.put("odd/file?tests=skip", text, {
+          "if-match": read.headers.get("etag") ?? "",
+        });
+        if (answer.status === 200) return;
+        assert.equal(answer.status, 412);
+      }
+    };
+    const lines = Array.from({ length: 24 }, (_, index) => `line ${index}`);
+    await Promise.all(
+      [0, 1, 2].map(async (editor) => {
+        for (const [index, line] of lines.entries()) if (index % 3 === editor) await edit(line);
+      }),
+    );
+    const text = await (await service.get("odd/file")).text();
+    assert.deepEqual(
+      text
+        .split("\n")
+        .filter((line) => line.startsWith("line "))
+        .sort(),
+      [...lines].sort(),
+    );
+  });
+
+  test("versions are listed newest first, read, and restored byte for byte", async () => {
+    await using service = await open();
+    const first = await service.made("odd/file?note=one", file);
+    await service.made("odd/file", file.replace("nine", "ten"));
+    const listed = await dataOf<{ version: number; current: boolean; note: string | null }[]>(
+      await service.get("odd/versions"),
+    );
+    assert.deepEqual(
+      listed.map(({ version, current, note }) => [version, current, note]),
+      [
+        [2, true, null],
+        [1, false, "one"],
+      ],
+    );
+    assert.equal(await (await service.get("odd/file?version=1")).text(), file);
+    await assertErrorAnswer(await service.get("odd/file?version=9"), 404, "version_not_found");
+    const restored = await service.call("POST", "/twins/odd/versions/1/restore", service.jwt);
+    assert.equal(restored.status, 201);
+    const { version, revision } = await dataOf<Version>(restored);
+    assert.deepEqual([version, revision], [3, first.revision]);
+    assert.equal(await (await service.get("odd/file")).text(), file);
+    await assertErrorAnswer(
+      await service.call("POST", "/twins/odd/versions/9/restore", service.jwt),
+      404,
+      "version_not_found",
+    );
+  });
+
+  test("a deleted twin answers no more, its conversations stay, and its numbers go on", async () => {
+    await using service = await open();
+    await service.made("odd/file", file);
+    const key = await service.key();
+    const id = await service.conversation(key, "odd");
+    const send = () => service.call("POST", `/conversations/${id}/messages`, key, { content: "When?" });
+    assert.equal((await send()).status, 200);
+    for (let time = 0; time < 2; time++)
+      assert.equal((await service.call("DELETE", "/twins/odd", service.jwt)).status, 204);
+    await assertErrorAnswer(await send(), 404, "twin_not_found");
+    assert.equal((await service.call("GET", `/conversations/${id}/messages`, key)).status, 200);
+    await assertErrorAnswer(await service.get("odd/versions"), 404, "twin_not_found");
+    assert.equal((await service.made("odd/file", file)).version, 2);
+  });
+
+  test("a twin is its owner's alone", async () => {
+    await using service = await open();
+    await service.made("odd/file", file);
+    const bob = await service.key("full_access", "bob");
+    await assertErrorAnswer(await service.call("GET", "/twins/odd", bob), 404, "twin_not_found");
+    assert.deepEqual(await listIds(service, bob, "/twins"), ["echo"]);
+    const read = await service.call("GET", "/twins/odd/file", await service.token("bob"));
+    await assertErrorAnswer(read, 404, "twin_not_found");
+    assert.equal((await service.put("odd/file", file, {}, await service.token("bob"))).status, 201);
+  });
+
+  test("an operator's twin wins: writes are 409, reads 404, and one that comes later hides the owner's", async () => {
+    const store = createMemoryStore();
+    const lines: [LogLevel, string, Fields | undefined][] = [];
+    await using service = await open({
+      store,
+      log: (level, message, fields) => void lines.push([level, message, fields]),
+    });
+    await assertErrorAnswer(await service.put("echo/file", file), 409, "twin_exists");
+    await assertErrorAnswer(await service.call("DELETE", "/twins/echo", service.jwt), 409, "twin_exists");
+    await assertErrorAnswer(await service.get("echo/file"), 404, "twin_not_found");
+    await assertErrorAnswer(await service.get("echo/versions"), 404, "twin_not_found");
+    await store.addTwinContent("alice", sha256("x"), 0, new TextEncoder().encode("x"), 0);
+    const part = {
+      path: "",
+      digest: sha256("x"),
+      bytes: 1,
+      textDigest: sha256("x"),
+      textBytes: 1,
+      updatedAt: 0,
+    };
+    const own = {
+      owner: "alice",
+      id: "echo",
+      name: "Mine",
+      description: null,
+      avatarUrl: null,
+      greeting: null,
+    };
+    await store.putTwinVersion({
+      twin: { ...own, tags: [], handover: false, version: 1, revision: "0", createdAt: 0, updatedAt: 0 },
+      replaces: null,
+      note: null,
+      changes: new Map([["", part]]),
+      textBytes: 1,
+      maxTwins: 9,
+      maxTextBytes: 9,
+    });
+    const key = await service.key();
+    const twin = await dataOf<TwinResource>(await service.call("GET", "/twins/echo", key));
+    assert.equal(twin.name, "Echo");
+    assert.deepEqual(await listIds(service, key, "/twins"), ["echo", "private"]);
+    assert.equal(
+      lines.filter(([, message]) => message === "a twin of the operator hides one that its owner made")
+        .length,
+      1,
+    );
+  });
+
+  test("an owner has so many twins; with 0, the endpoints are not there", async () => {
+    await using service = await open({ ownTwins: { maxTwins: 1 } });
+    await service.made("odd/file", file);
+    await assertErrorAnswer(await service.put("even/file", file), 409, "twin_limit_reached");
+    await using none = await open({ ownTwins: { maxTwins: 0 } });
+    for (const [method, path] of [
+      ["PUT", "/twins/odd/file"],
+      ["GET", "/twins/odd/file"],
+      ["GET", "/twins/odd/versions"],
+      ["POST", "/twins/odd/versions/1/restore"],
+      ["DELETE", "/twins/odd"],
+      ["GET", "/twins/odd/documents"],
+      ["PUT", "/twins/odd/documents/a.md"],
+      ["POST", "/twins/check"],
+      ["POST", "/twins/odd/answers"],
+    ] as const)
+      await assertErrorAnswer(
+        await none.service.fetch(
+          new Request(`http://twins.test/api/v1${path}`, {
+            method,
+            headers: { authorization: `Bearer ${none.jwt}` },
+          }),
+        ),
+        404,
+        "not_found",
+        `${method} ${path}`,
+      );
+  });
+
+  test("an API key is refused", async () => {
+    await using service = await open();
+    await assertErrorAnswer(
+      await service.put("odd/file", file, {}, await service.key()),
+      401,
+      "invalid_token",
+    );
+    await assertErrorAnswer(
+      await service.call("GET", "/twins/odd/file", await service.key()),
+      401,
+      "invalid_token",
+    );
+  });
+
+  test("a host's user manages twins if the host says so", async () => {
+    await using service = await open({
+      verifyToken: undefined,
+      authenticate: ({ headers }) => {
+        const owner = headers.get("x-user");
+        return owner === null ? null : { owner, manages: owner === "alice" };
+      },
+    });
+    const putAs = (user: Record<string, string>) =>
+      service.service.fetch(
+        new Request("http://twins.test/api/v1/twins/odd/file", {
+          method: "PUT",
+          headers: { "content-type": "text/markdown", ...user },
+          body: file,
+        }),
+      );
+    assert.equal((await putAs({ "x-user": "alice" })).status, 201);
+    await assertErrorAnswer(await putAs({ "x-user": "bob" }), 403, "insufficient_scope");
+    await assertErrorAnswer(await putAs({}), 401, "missing_credentials");
+    const foreign = { "x-user": "alice", "sec-fetch-site": "cross-site" };
+    await assertErrorAnswer(await putAs(foreign), 403, "cross_site_request");
+  });
+
+  test("each change has a line in the audit log with owner, twin and version", async () => {
+    const lines: (Fields | undefined)[] = [];
+    await using service = await open({
+      log: (_, message, fields) => void (message === "audit" && lines.push(fields)),
+    });
+    await service.made("odd/file", file);
+    await service.call("PUT", "/twins/odd/documents/a.md", service.jwt, "# A\n\nb\n", {
+      "content-type": "text/markdown",
+    });
+    await service.call("POST", "/twins/odd/versions/1/restore", service.jwt);
+    await service.call("DELETE", "/twins/odd", service.jwt);
+    assert.deepEqual(
+      lines.map((fields) => [fields?.action, fields?.object, fields?.owner, fields?.version, fields?.result]),
+      [
+        ["change_twin", "odd", "alice", 1, "done"],
+        ["change_twin", "odd", "alice", 2, "done"],
+        ["restore_twin", "odd", "alice", 3, "done"],
+        ["delete_twin", "odd", "alice", 3, "done"],
+      ],
+    );
+  });
+
+  test("a file is checked without being stored", async () => {
+    await using service = await open();
+    const check = async (body: string, query = "") => {
+      const response = await service.send(`/api/v1/twins/check${query}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${service.jwt}`, "content-type": "text/markdown" },
+        body,
+      });
+      return dataOf<{ faults: unknown[]; tests: unknown }>(response);
+    };
+    assert.deepEqual(await check(file), { faults: [], tests: { passed: 1, failed: [] } });
+    assert.deepEqual(await check(file, "?tests=skip"), { faults: [], tests: null });
+    assert.deepEqual(await check("---\n---\n"), {
+      faults: [{ path: "name", line: 1, message: "name is missing." }],
+      tests: null,
+    });
+    assert.deepEqual(await listIds(service, await service.key(), "/twins"), ["echo", "private"]);
+  });
+
+  test("lists of many twins are pages of one list, the operator's among the owner's", async () => {
+    await using service = await open({ ownTwins: { maxTwins: 100 } });
+    const ids = Array.from({ length: 25 }, (_, index) => `t${String(index).padStart(2, "0")}`);
+    for (const id of ids) await service.made(`${id}/file?tests=skip`, file.replace("Odd", `${id} Q`));
+    const key = await service.key();
+    const all = ["echo", "private", ...ids].sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+    for (let page = 1; page <= 9; page++) {
+      const listed = await listIds(service, key, `/twins?limit=3&page=${page}`);
+      assert.deepEqual(listed, all.slice((page - 1) * 3, page * 3), `page ${page}`);
+    }
+  });
+
+  test("a document is put, listed, read, answered from and deleted", async () => {
+    await using service = await open();
+    await service.made("odd/file", file);
+    const prices = "# Prices\n\nA coffee is three euros.\n";
+    const put = await service.put("odd/documents/shop%2Fprices.md", prices);
+    assert.equal(put.status, 201);
+    const { version, revision } = await dataOf<Version>(put);
+    assert.equal(version, 2);
+    const listed = await dataOf<{ path: string; bytes: number }[]>(await service.get("odd/documents"));
+    assert.deepEqual(
+      listed.map(({ path, bytes }) => [path, bytes]),
+      [["shop/prices.md", prices.length]],
+    );
+    const read = await service.get("odd/documents/shop%2Fprices.md");
+    assert.equal(await read.text(), prices);
+    assert.equal(read.headers.get("content-disposition"), "attachment");
+    const reply = await dataOf<{ content: string; twinRevision: string }>(
+      await service.ask("What does a coffee cost? Prices"),
+    );
+    assert.match(reply.content, /three euros/);
+    assert.equal(reply.twinRevision, revision);
+    assert.equal((await service.put("odd/documents/shop%2Fprices.md", prices)).status, 200);
+    for (let time = 0; time < 2; time++) {
+      const gone = await service.call("DELETE", "/twins/odd/documents/shop%2Fprices.md", service.jwt);
+      assert.equal(gone.status, 204);
+    }
+    await assertErrorAnswer(await service.get("odd/documents/shop%2Fprices.md"), 404, "document_not_found");
+    assert.deepEqual(await dataOf(await service.get("odd/documents")), []);
+  });
+
+  for (const [what, path, body] of [
+    ["the twin's file", "twin.md", "x"],
+    ["a way out of the folder", "..%2Fsecret.md", "x"],
+    ["a name with a dot first", "a%2F.hidden.md", "x"],
+    ["an empty name", "a%2F%2Fb.md", "x"],
+    ["an ending that is not read", "a.exe", "x"],
+    ["bytes that are no text", "a.md", Uint8Array.of(0xff, 0xfe, 0x00)],
+    ["what is no PDF", "a.pdf", "x"],
+  ] as const) {
+    test(`a document with ${what} is refused with the reason`, async () => {
+      await using service = await open();
+      await service.made("odd/file", file);
+      const answer = await service.put(`odd/documents/${path}`, body);
+      const { details } = await assertErrorAnswer(answer, 400, "validation_error");
+      const [field] = (details as { fields: { message: string }[] }).fields;
+      assert.ok((field?.message ?? "").length > 10);
+    });
+  }
+
+  test("a document belongs to a twin, and all of them are 20 MiB at most", async () => {
+    await using service = await open();
+    await assertErrorAnswer(await service.put("odd/documents/a.md", "x"), 404, "twin_not_found");
+    await service.made("odd/file", file);
+    const half = new Uint8Array(11 * 1024 * 1024).fill(0x61);
+    assert.equal((await service.put("odd/documents/a.txt", half)).status, 201);
+    await assertErrorAnswer(await service.put("odd/documents/b.txt", half), 413, "payload_too_large");
+    const long = new Uint8Array(20 * 1024 * 1024 + 1);
+    await assertErrorAnswer(await service.put("odd/documents/a.txt", long), 413, "payload_too_large");
+  });
+
+  test("a question asked in vain is answered once it is taught, and all other bytes stay", async () => {
+    await using service = await open();
+    await service.made("odd/file", file);
+    const taught = { question: "Do you take dogs?", answer: "Dogs are welcome on a lead." };
+    const answer = await service.call("POST", "/twins/odd/answers", service.jwt, taught);
+    assert.equal(answer.status, 201);
+    assert.deepEqual((await dataOf<Version>(answer)).tests, { passed: 2, failed: [] });
+    assert.match(await contentOf(await service.ask("Do you take dogs?")), /Dogs are welcome/);
+    assert.equal(
+      await (await service.get("odd/file")).text(),
+      file
+        .replace(
+          "    source: Opening hours\n",
+          '    source: Opening hours\n  - ask: "Do you take dogs?"\n    source: "Do you take dogs?"\n',
+        )
+        .concat(
+          "\n## Do you take dogs?\n\n<!-- asked as: Do you take dogs? -->\n\nDogs are welcome on a lead.\n",
+        ),
+    );
+  });
+
+  for (const [path, taught] of [
+    ["question", { question: "What --> then?", answer: "x" }],
+    ["question", { question: "One\nTwo", answer: "x" }],
+    ["heading", { question: "What?", answer: "x", heading: "A\r\nB" }],
+    ["heading", { question: "What?", answer: "x", heading: "-->" }],
+    ["heading", { question: "What?", answer: "x", heading: "Persona" }],
+  ] as const) {
+    test(`what ${JSON.stringify(taught)} cannot be held by is refused at ${path}`, async () => {
+      await using service = await open();
+      await service.made("odd/file", file);
+      const answer = await service.call("POST", "/twins/odd/answers", service.jwt, taught);
+      const { details } = await assertErrorAnswer(answer, 400, "validation_error");
+      assert.equal((details as { fields: { path: string }[] }).fields[0]?.path, path);
+    });
+  }
+});
+
+const nameOf = (id: string) => (id === "echo" ? "Echo" : id === "private" ? "Private" : `${id} Q`);

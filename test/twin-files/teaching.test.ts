@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTwinReader, readTwinFile } from "../../adapters/twin-text/mod.ts";
+
+const rules = { defaultEngine: "knowledge", engines: ["knowledge"] };
+const taught = { question: "Do you take dogs?", answer: "On a lead.", heading: "Dogs" };
+
+async function teach(text: string, more: Partial<typeof taught> = {}): Promise<string> {
+  const bytes = await createTwinReader().teach(new TextEncoder().encode(text), { ...taught, ...more });
+  if (!(bytes instanceof Uint8Array)) throw new Error(`${bytes.path}: ${bytes.message}`);
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+const asked = (text: string) => readTwinFile(new TextEncoder().encode(text), rules).tests;
+const section = "<!-- asked as: Do you take dogs? -->\n\nOn a lead.\n";
+
+for (const [what, before, after] of [
+  ["no tests", "name: Odd", 'name: Odd\ntests:\n  - ask: "Do you take dogs?"\n    source: "Dogs"'],
+  [
+    "an empty list",
+    "tests: []\nname: Odd",
+    'tests: [{ ask: "Do you take dogs?", source: "Dogs" }]\nname: Odd',
+  ],
+  [
+    "a list in flow style",
+    "name: Odd\ntests: [{ ask: Who? }, ] # few",
+    'name: Odd\ntests: [{ ask: Who? }, { ask: "Do you take dogs?", source: "Dogs" }, ] # few',
+  ],
+  [
+    "a list in flow style of several lines",
+    "name: Odd\ntests: [\n  { ask: Who? } # one\n]",
+    'name: Odd\ntests: [\n  { ask: Who? }, { ask: "Do you take dogs?", source: "Dogs" } # one\n]',
+  ],
+  [
+    "a list that is not indented",
+    "tests:\n- ask: Who? # really\n  says:\n  - me\nname: Odd",
+    'tests:\n- ask: Who? # really\n  says:\n  - me\n- ask: "Do you take dogs?"\n  source: "Dogs"\nname: Odd',
+  ],
+  [
+    "a block of text at its end",
+    "tests:\n    - ask: |\n        Who?\n\nname: Odd",
+    'tests:\n    - ask: |\n        Who?\n    - ask: "Do you take dogs?"\n      source: "Dogs"\n\nname: Odd',
+  ],
+  [
+    "front matter in braces",
+    "{ name: Odd }",
+    '{ name: Odd , tests: [{ ask: "Do you take dogs?", source: "Dogs" }]}',
+  ],
+] as const) {
+  test(`a golden question is added to ${what}`, async () => {
+    const text = await teach(`---\n${before}\n---\n`);
+    assert.equal(text, `---\n${after}\n---\n\n## Dogs\n\n${section}`);
+    assert.deepEqual(asked(text).at(-1)?.ask, "Do you take dogs?");
+  });
+}
+
+for (const [what, body, expected] of [
+  ["an empty body", "", `\n## Dogs\n\n${section}`],
+  ["a body without a line end", "# A\n\nb", `# A\n\nb\n\n# Dogs\n\n${section}`],
+  ["sections below a title", "# Odd\n\n## A\n\nb\n", `# Odd\n\n## A\n\nb\n\n## Dogs\n\n${section}`],
+  ["sections of the first level", "# A\n\nb\n\n# B\n\nc\n", `# A\n\nb\n\n# B\n\nc\n\n# Dogs\n\n${section}`],
+  [
+    "a section that has the heading",
+    "## Dogs\n\nWoof.\n\n## B\n\nc\n",
+    `## Dogs\n\nWoof.\n\n${section}\n## B\n\nc\n`,
+  ],
+  [
+    "the heading at the end",
+    "## B\n\nc\n\n## Dogs ##\n\nWoof.",
+    `## B\n\nc\n\n## Dogs ##\n\nWoof.\n\n${section}`,
+  ],
+  [
+    "the heading in a code block",
+    "## A\n\n```\n## Dogs\n```\n",
+    `## A\n\n\`\`\`\n## Dogs\n\`\`\`\n\n## Dogs\n\n${section}`,
+  ],
+] as const) {
+  test(`an answer is added to ${what}`, async () => {
+    const begin = "---\nname: Odd\ntests: []\n---\n";
+    const text = await teach(begin + body);
+    assert.equal(text.slice(text.indexOf("---\n", 4) + 4), expected);
+  });
+}
+
+test("line ends, a byte order mark and odd spaces stay as they are", async () => {
+  const text = "\ufeff---  \r\nname: Odd\r\n---\r\n\r\n## A\n\nb \r\r\n";
+  assert.equal(
+    await teach(text),
+    '\ufeff---  \r\nname: Odd\r\ntests:\r\n  - ask: "Do you take dogs?"\r\n    source: "Dogs"\r\n---\r\n\r\n## A\n\nb \r\r\n' +
+      "\r\n## Dogs\r\n\r\n<!-- asked as: Do you take dogs? -->\r\n\r\nOn a lead.\r\n".slice(2),
+  );
+});
+
+test("a golden question names the heading as it is read", async () => {
+  const text = await teach("---\nname: Odd\n---\n", { heading: "The `lamp` of *Odd*" });
+  assert.equal(asked(text)[0]?.source, "The lamp of Odd");
+});
