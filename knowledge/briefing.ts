@@ -12,6 +12,7 @@ import {
   type FoundSection,
   type KnowledgeIndex,
   type KnowledgeIndexOptions,
+  languageOfTwin,
   longestQuestion,
 } from "./search/index.ts";
 
@@ -40,37 +41,119 @@ export interface Briefing {
   readonly sources: readonly KnowledgeSource[] | null;
 }
 
+/** Writes what a model is told for a turn. */
+export interface Briefings {
+  (turn: Turn): Promise<Briefing>;
+  /** Reads and indexes what is long and will be searched, before a question comes. */
+  prepare(twins: readonly Twin[]): void;
+}
+
 /** The length up to which all of a twin's text is told, unless it says otherwise, in UTF-16 code units. */
 const wholeUpTo = 24_000;
 /** How many earlier questions of the user help to find out what this one is about. */
 const lookBack = 2;
 
-/** How long a question waits for the index of a changed text before the old one answers, in milliseconds. */
+/** How long a question waits for an index before what there is answers, in milliseconds. */
 const patienceMs = 200;
 /** Of how many twins the last index is kept for when their text changes. */
 const mostKept = 50;
+/** How much of a new twin is indexed before all of it, in UTF-16 code units. Each part is four times as long as the one before. */
+const firstPart = 250_000;
+/** How long the texts are for which indexes are made before a question comes: those of one, and of all, which take 100 MB. */
+const leastPrepared = 32_768;
+const mostPrepared = 12_000_000;
 
-/**
- * Creates indexes of twins, each once: what is derived from a twin is kept as long as the twin object. Of a changed twin, the
- * old index answers until the new one is there.
- */
-export function cacheIndexes(options: KnowledgeIndexOptions = {}): (twin: Twin) => Promise<KnowledgeIndex> {
+/** Indexes of twins. */
+export interface Indexes {
+  /**
+   * What comes of a twin's index. Of a changed twin, the old one is asked until the new one is there, and of a new one, what
+   * has been read so far, if what comes of that `isEnough`.
+   */
+  ask<Result>(
+    twin: Twin,
+    use: (index: KnowledgeIndex) => Promise<Result>,
+    isEnough: (result: Result) => boolean,
+  ): Promise<Result>;
+  /** Makes the indexes of long texts one after another, before they are asked. */
+  prepare(twins: readonly Twin[]): void;
+}
+
+/** Creates indexes of twins, each once: what is derived from a twin is kept as long as the twin object. */
+export function cacheIndexes(options: KnowledgeIndexOptions = {}): Indexes {
   const { clock = systemClock } = options;
-  const indexes = new WeakMap<Twin, Promise<KnowledgeIndex>>();
+  const indexes = new WeakMap<
+    Twin,
+    { readonly first: Promise<void>; readonly whole: Promise<KnowledgeIndex> }
+  >();
   const last = new Map<string, KnowledgeIndex>();
-  const make = async (twin: Twin): Promise<KnowledgeIndex> => {
-    const index = await createKnowledgeIndex(twin, options, last.get(twin.id));
+  const partial = new WeakSet<KnowledgeIndex>();
+  let preparations = 0;
+  const keep = (twin: Twin, index: KnowledgeIndex) => {
     last.delete(twin.id);
     last.set(twin.id, index);
     for (const id of last.keys()) if (last.size > mostKept) last.delete(id);
+  };
+  const makePart = async (part: Twin) => {
+    const index = await createKnowledgeIndex(part, { clock }, last.get(part.id));
+    partial.add(index);
+    keep(part, index);
+  };
+  const makeWhole = async (twin: Twin, first: Promise<void>, parts: readonly Twin[]) => {
+    await first;
+    for (const part of parts) await makePart(part);
+    const index = await createKnowledgeIndex(twin, options, last.get(twin.id));
+    keep(twin, index);
     return index;
   };
-  return async (twin) => {
-    const index = indexes.get(twin) ?? make(twin);
-    indexes.set(twin, index);
-    const old = last.get(twin.id);
-    return old ? ((await within(clock, patienceMs, index)) ?? old) : index;
+  const make = (twin: Twin) => {
+    const [part, ...parts] = last.has(twin.id) ? [] : partsOf(twin);
+    const first = part ? makePart(part) : Promise.resolve();
+    const made = { first, whole: makeWhole(twin, first, parts) };
+    indexes.set(twin, made);
+    return made;
   };
+  return {
+    async ask(twin, use, isEnough) {
+      const { first, whole } = indexes.get(twin) ?? make(twin);
+      await first;
+      if (!last.has(twin.id)) return use(await whole);
+      const index = (await within(clock, patienceMs, whole)) ?? last.get(twin.id) ?? (await whole);
+      const result = await use(index);
+      return partial.has(index) && !isEnough(result) ? use(await whole) : result;
+    },
+    prepare(twins) {
+      const own = ++preparations;
+      const long = twins.filter((twin) => lengthOf(twin) >= leastPrepared);
+      const makeAll = async () => {
+        let left = mostPrepared;
+        for (const twin of long) {
+          left -= lengthOf(twin);
+          if (left < 0 || own !== preparations) return;
+          // Where it fails, so do the questions that need it.
+          await Promise.allSettled([(indexes.get(twin) ?? make(twin)).whole]);
+        }
+      };
+      void makeAll();
+    },
+  };
+}
+
+/** A twin with its first documents, then with more, without all. */
+function partsOf(twin: Twin): Twin[] {
+  const { documents, instructions } = twin;
+  const parts: Twin[] = [];
+  let [length, end] = [instructions.length, firstPart];
+  for (const [at, { text }] of documents.slice(0, -1).entries()) {
+    length += text.length;
+    if (length < end) continue;
+    parts.push({ ...twin, language: languageOfTwin(twin).code, documents: documents.slice(0, at + 1) });
+    end = 4 * length;
+  }
+  return parts;
+}
+
+function lengthOf({ instructions, documents }: Twin): number {
+  return documents.reduce((length, { text }) => length + text.length, instructions.length);
 }
 
 /**
@@ -95,18 +178,25 @@ export function cacheIndexes(options: KnowledgeIndexOptions = {}): (twin: Twin) 
  * };
  * ```
  */
-export function createBriefings(options: KnowledgeIndexOptions = {}): (turn: Turn) => Promise<Briefing> {
-  const indexOf = cacheIndexes(options);
-  return async (turn) => {
+export function createBriefings(options: KnowledgeIndexOptions = {}): Briefings {
+  const indexes = cacheIndexes(options);
+  const brief = async (turn: Turn): Promise<Briefing> => {
     const { twin } = turn;
     if (isToldWhole(twin)) {
       return { instructions: withMemory(wholeText(twin), turn), findings: null, sources: null };
     }
-    const index = await indexOf(twin);
-    const found = await search(index, turn);
+    const ask = async (index: KnowledgeIndex) => ({ index, found: await search(index, turn) });
+    const { index, found } = await indexes.ask(twin, ask, ({ found: [best] }) => isLikely(best));
     const instructions = withMemory(index.persona, turn);
     return { instructions, findings: tellFindings(found, index.topics), sources: found.map(toSource) };
   };
+  const prepare = (twins: readonly Twin[]) => indexes.prepare(twins.filter((twin) => !isToldWhole(twin)));
+  return Object.assign(brief, { prepare });
+}
+
+/** From this score on, nothing else is looked for. */
+function isLikely(section: FoundSection | undefined): boolean {
+  return (section?.score ?? 0) >= 0.6;
 }
 
 /** Adds what the twin knows of the person, marked off: whoever wrote it may have taken over what the person said. */
@@ -143,9 +233,9 @@ function tellFindings(found: readonly FoundSection[], topics: readonly string[])
   return `<knowledge>\nNothing that you know fits the question. You know about:\n${list}\n</knowledge>`;
 }
 
-function isToldWhole({ knowledge, instructions, documents }: Twin): boolean {
-  if (knowledge) return knowledge === "whole";
-  return documents.reduce((length, { text }) => length + text.length, instructions.length) <= wholeUpTo;
+function isToldWhole(twin: Twin): boolean {
+  if (twin.knowledge) return twin.knowledge === "whole";
+  return lengthOf(twin) <= wholeUpTo;
 }
 
 function wholeText({ instructions, documents }: Twin): string {
@@ -157,7 +247,7 @@ function wholeText({ instructions, documents }: Twin): string {
 async function search(index: KnowledgeIndex, { content, history }: Turn): Promise<FoundSection[]> {
   const earlier = history.filter(({ role }) => role === "user").slice(-lookBack);
   const own = index.search(content, { nearest: await index.nearest(content) });
-  if (earlier.length === 0 || (own[0]?.score ?? 0) >= 0.6) return own;
+  if (earlier.length === 0 || isLikely(own[0])) return own;
   const longest = longestQuestion / (earlier.length + 1) - 1;
   const questions = [...earlier.map((message) => message.content), content].map((text) =>
     text.slice(0, longest),

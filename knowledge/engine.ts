@@ -19,6 +19,8 @@ interface Answer {
   readonly text: string;
   /** Null: small talk, which has none. Empty: nothing answers the question. */
   readonly sources: readonly KnowledgeSource[] | null;
+  /** Whether it is a guess, or there is none. */
+  readonly unsure?: boolean | undefined;
 }
 
 /** What answers a question, and whether it needs no caveat. */
@@ -67,15 +69,18 @@ export function createKnowledgeEngine(
   options: PacingOptions & Pick<KnowledgeIndexOptions, "embed"> = {},
 ): TwinEngine {
   const { clock = systemClock, embed } = options;
-  const indexOf = cacheIndexes({ clock, embed });
+  const indexes = cacheIndexes({ clock, embed });
   return {
     continues: "exact",
     asksModel: false,
+    prepare: indexes.prepare,
     async reply(turn, output) {
-      const index = await indexOf(turn.twin);
-      const asked = mayHandOver(turn) && wantsPerson(turn, index);
+      const reply = async (index: KnowledgeIndex) => {
+        const asked = mayHandOver(turn) && wantsPerson(turn, index);
+        return { asked, ...(asked ? handedOver(turn, index) : await answer(turn, index)) };
+      };
+      const { asked, text, sources } = await indexes.ask(turn.twin, reply, ({ unsure }) => !unsure);
       if (asked) output.handOver();
-      const { text, sources } = asked ? handedOver(turn, index) : await answer(turn, index);
       if (sources) output.progress({ stage: "sources", sources: sources.map(toSource) });
       await writeWords(text, turn, output, options);
       return { finishReason: "stop", usage: null };
@@ -115,12 +120,13 @@ async function answer(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
     questions.map(async (question) => {
       const own = await answerQuestion({ ...turn, content: question, history: [] }, index);
       const text = own.sources?.length ? own.text : say("unknown", turn, index, []);
-      return { text: `**${question}**\n\n${text}`, sources: own.sources ?? [] };
+      return { text: `**${question}**\n\n${text}`, sources: own.sources ?? [], unsure: own.unsure };
     }),
   );
   const sources = answers.flatMap((one) => one.sources);
   if (sources.length === 0) return answerQuestion({ ...turn, content }, index);
-  return { text: join(...answers.map(({ text }) => text)), sources };
+  const unsure = answers.some((one) => one.unsure);
+  return { text: join(...answers.map(({ text }) => text)), sources, unsure };
 }
 
 /** The questions of a message. What asks nothing by itself belongs to the one before it, or to the first. */
@@ -147,7 +153,7 @@ async function answerQuestion(turn: Turn, index: KnowledgeIndex): Promise<Answer
   const [first, ...others] = findings;
   const { text, sources } = tell(first, turn, index, others, !sure);
   const before = say(sure ? "answer" : "nearest", turn, index, [first.passage.heading]);
-  return { text: join(before, text), sources };
+  return { text: join(before, text), sources, unsure: !sure };
 }
 
 /** What answers one of a message's sentences, if that is more certain: words around a question never hide it. */
@@ -259,7 +265,7 @@ function certain(passage: Passage): Finding {
 async function tellMore(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
   const content = await lastSubject(turn, index);
   const found = content === undefined ? undefined : await search({ ...turn, content, history: [] }, index);
-  if (!found) return { text: say("topics", turn, index), sources: null };
+  if (!found) return { text: say("topics", turn, index), sources: null, unsure: true };
   const [current, ...others] = found.findings;
   const { section } = current.passage;
   const rest = index.passages.filter((passage) => passage.section === section && passage.title === undefined);
@@ -269,7 +275,11 @@ async function tellMore(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
     ({ passage }) => passage.indexed === undefined && !wasTold(passage, turn),
   );
   if (next) return tell(next, turn, index, near);
-  return { text: `${say("finished", turn, index)} ${say("topics", turn, index)}`, sources: null };
+  return {
+    text: `${say("finished", turn, index)} ${say("topics", turn, index)}`,
+    sources: null,
+    unsure: true,
+  };
 }
 
 /** What the conversation was about: the last of the user's messages that had an answer. */
@@ -319,5 +329,5 @@ function dontKnow(turn: Turn, index: KnowledgeIndex): Answer {
   const isOffered = offered.length === 0 || offered.some((topic) => text.includes(topic));
   const offer = isOffered ? "" : say(nearest.length > 0 ? "perhaps" : "topics", turn, index, offered);
   const person = mayHandOver(turn) ? say("offer", turn, index) : "";
-  return { text: [text, offer, person].filter((part) => part !== "").join(" "), sources: [] };
+  return { text: [text, offer, person].filter((part) => part !== "").join(" "), sources: [], unsure: true };
 }

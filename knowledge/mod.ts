@@ -4,7 +4,7 @@
  * @module
  */
 
-export { type Briefing, createBriefings, type KnowledgeSource } from "./briefing.ts";
+export { type Briefing, type Briefings, createBriefings, type KnowledgeSource } from "./briefing.ts";
 export { createKnowledgeEngine } from "./engine.ts";
 export { refusalOf } from "./languages/refusals.ts";
 export {

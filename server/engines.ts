@@ -90,16 +90,23 @@ function embeddingsOf(
   return createEmbeddings({ baseUrl, apiKey, model, cache, log });
 }
 
-/** The knowledge engine, loaded at its first question: a start does not wait for it. */
+/** The knowledge engine, loaded once a twin names it: a start does not wait for it. */
 function loadKnowledgeEngine(embed: Embed | undefined): TwinEngine {
   let loaded: Promise<TwinEngine> | undefined;
+  const load = () => {
+    loaded ??= import("../knowledge/mod.ts").then(({ createKnowledgeEngine }) =>
+      createKnowledgeEngine({ embed }),
+    );
+    return loaded;
+  };
   return {
     continues: "exact",
+    asksModel: false,
+    prepare(twins) {
+      if (twins.length > 0) void load().then((engine) => engine.prepare?.(twins));
+    },
     async reply(turn, output) {
-      loaded ??= import("../knowledge/mod.ts").then(({ createKnowledgeEngine }) =>
-        createKnowledgeEngine({ embed }),
-      );
-      return (await loaded).reply(turn, output);
+      return (await load()).reply(turn, output);
     },
   };
 }

@@ -131,10 +131,10 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   const address = requireBaseUrl(options.baseUrl);
   const ask = createAskModel(options);
   let briefings: Promise<ReturnType<typeof createBriefings>> | undefined;
-  // Loaded at the first reply: what reads and searches texts is twenty times as large as all else here.
-  const brief = async (turn: Turn) => {
+  // Loaded once it is needed: what reads and searches texts is twenty times as large as all else here.
+  const loadBriefings = () => {
     briefings ??= import("../../knowledge/mod.ts").then((module) => module.createBriefings({ clock, embed }));
-    return (await briefings)(turn);
+    return briefings;
   };
   let toolbox: Promise<ReturnType<typeof createToolbox>> | undefined;
   const offer = async (turn: Turn, output: ReplyOutput) => {
@@ -148,9 +148,13 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   return {
     continues: continuation === "never" ? undefined : "partial",
     checkFormat: async (format) => (await formats()).formatProblem(format),
+    prepare(twins) {
+      if (twins.some(({ documents }) => documents.length > 0))
+        void loadBriefings().then(({ prepare }) => prepare(twins));
+    },
     async reply(turn, output) {
       const model = turn.twin.model ?? options.model;
-      const { instructions, findings, sources } = await brief(turn);
+      const { instructions, findings, sources } = await (await loadBriefings())(turn);
       const offered = await offer(turn, output);
       output.signal.throwIfAborted(); // after the waits: what follows listens for later aborts alone
       if (sources) output.progress({ stage: "sources", sources });

@@ -34,7 +34,7 @@ export interface TwinFilesOptions {
   readonly defaultEngine: string;
   /**
    * The service's engines. Files may name these, and always `knowledge`, `openai` and `echo`; a twin whose engine is
-   * not among them is logged with a warning. Default: those three names, without warnings.
+   * not among them is logged with a warning. They may prepare for their twins. Default: those three names, without warnings.
    */
   readonly engines?: Readonly<Record<string, TwinEngine>> | undefined;
   /**
@@ -200,8 +200,11 @@ class FolderOfTwins {
   }
 
   #take(found: Folder): void {
-    this.#twins = listTwins([...found.values()].flatMap(({ twin }) => twin ?? []));
+    const twins = [...found.values()].flatMap(({ twin }) => twin ?? []);
+    this.#twins = listTwins(twins);
     this.#files = found;
+    for (const [name, engine] of Object.entries(this.#options.engines ?? {}))
+      engine.prepare?.(twins.filter((twin) => twin.engine === name));
   }
 
   async #warnOf(file: string, { twin, instructionsLine, unread }: FileState): Promise<void> {

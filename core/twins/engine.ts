@@ -151,6 +151,11 @@ export interface TwinEngine {
   /** Called once for each attempt at a reply, after the question is stored. */
   reply(turn: Turn, output: ReplyOutput): Promise<EngineResult>;
   /**
+   * Called with all twins of a source that name the engine, at the start and after each change, such as by `openTwinFiles`:
+   * what takes long may begin before a question comes. Never throws. Default: nothing.
+   */
+  prepare?(twins: readonly Twin[]): void;
+  /**
    * What the log says about a failed reply of this twin besides the error: where the engine asked, such as an address and
    * a model. Without secrets. Default: nothing.
    */

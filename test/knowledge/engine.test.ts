@@ -249,3 +249,69 @@ test("of a changed twin, the old text answers until the new one is indexed", asy
   for (let turn = 0; turn < 20; turn++) await settle();
   assert.match((await ask("Lamp 3-7", { engine, twin: changed })).text, /burns gas/u);
 });
+
+/** A clock whose pauses of indexing wait until the test lets them go on. Everything else comes at once. */
+function createStepClock() {
+  const pauses: (() => void)[] = [];
+  const clock: Clock = {
+    now: () => 0,
+    after(milliseconds, callback) {
+      if (milliseconds === 0) pauses.push(callback);
+      else setImmediate(callback);
+      return () => {};
+    },
+  };
+  /** Goes on, step by step, until that holds. Returns how many steps it took. */
+  const goOn = async (until: () => boolean) => {
+    for (let steps = 0; ; steps++) {
+      await settle();
+      const next = until() ? undefined : pauses.shift();
+      if (!next) return steps;
+      next();
+    }
+  };
+  return { clock, pauses, goOn };
+}
+
+const manyTowers = createTwin("", {
+  documents: Array.from({ length: 40 }, (_, at) => towers(at, at < 20 ? "paraffin" : "gas")),
+});
+
+test("of a new twin, what has been read answers, and all of it what that does not", async () => {
+  const { clock, pauses, goOn } = createStepClock();
+  const engine = createKnowledgeEngine({ clock });
+  const answers: string[] = [];
+  const askFor = (content: string) =>
+    ask(content, { engine, twin: manyTowers }).then(({ text }) => answers.push(text));
+  const asked = [askFor("Lamp 3-7")];
+  const steps = await goOn(() => answers.length === 1);
+  assert.match(answers[0] ?? "", /Lamp 7 of tower 3 burns paraffin/u);
+  assert.equal(pauses.length, 1); // the index is not finished
+  asked.push(askFor("Lamp 39-7"));
+  const more = await goOn(() => answers.length === 2);
+  assert.match(answers[1] ?? "", /Lamp 7 of tower 39 burns gas/u);
+  assert.ok(more > steps, `${steps} and ${more} steps`);
+  await Promise.all(asked);
+});
+
+test("an engine that was told of a long twin has its index before the question", async () => {
+  const { clock, pauses, goOn } = createStepClock();
+  const engine = createKnowledgeEngine({ clock });
+  const short = createTwin(keeper, { id: "short" });
+  const huge = createTwin("It turns. ".repeat(1_300_000), { id: "huge" });
+  engine.prepare?.([short, manyTowers, huge]);
+  const steps = await goOn(() => false);
+  assert.ok(steps > 20, `${steps} steps`);
+  assert.match((await ask("Lamp 39-7", { engine, twin: manyTowers })).text, /burns gas/u);
+  assert.equal(pauses.length, 0);
+});
+
+test("a model's engine has an index of what is searched before the question", async () => {
+  const { clock, pauses, goOn } = createStepClock();
+  const brief = createBriefings({ clock });
+  brief.prepare([manyTowers]);
+  assert.ok((await goOn(() => false)) > 20);
+  const { findings } = await brief({ twin: manyTowers, history: [], content: "Lamp 39-7" });
+  assert.match(findings ?? "", /Lamp 7 of tower 39 burns gas/u);
+  assert.equal(pauses.length, 0);
+});

@@ -6,6 +6,7 @@ import { listDocuments, type ReadDocuments, readDocuments } from "../../adapters
 import { openTwinFiles } from "../../adapters/twin-files/mod.ts";
 import { noLog } from "../../core/base/log.ts";
 import { createEchoEngine } from "../../core/twins/engine.ts";
+import type { Twin } from "../../core/twins/twins.ts";
 import { docx, paragraph } from "../documents/fixture.ts";
 import { createManualClock } from "../support/clock.ts";
 import { createFolder, createRecorder, idsFor, open, openFolder, write } from "./fixture.ts";
@@ -380,6 +381,16 @@ test("files may name the service's own engines; a standard one that it lacks cau
   await change({ "cyd.md": named("Cyd", "engine: theirs") });
   const problem = recorder.entries.find(({ level }) => level === "error")?.fields.problem;
   assert.match(String(problem), /engine.+must be one of knowledge, openai, echo, mine/);
+});
+
+test("an engine is told of its twins at the start and after each change", async (t) => {
+  const told: string[][] = [];
+  const prepare = (twins: readonly Twin[]) => void told.push(twins.map(({ id, name }) => `${id}: ${name}`));
+  const engines = { mine: { ...createEchoEngine(), prepare }, other: createEchoEngine() };
+  const files = { "ada.md": named("Ada", "engine: mine"), "bob.md": named("Bob", "engine: other") };
+  const { change } = await openFolder(t, files, { engines });
+  await change({ "ada.md": named("Ada L.", "engine: mine") });
+  assert.deepEqual(told, [["ada: Ada"], ["ada: Ada L."]]);
 });
 
 test("options that would be misunderstood are refused", async (t) => {
