@@ -30,8 +30,16 @@ export interface Spending {
 export function budgetsOf({ budgets, twin, engine }: Spending): readonly TokenBudget[] {
   if (engine?.asksModel === false) return [];
   if (twin.tokensPerDay === null) return budgets;
-  const own = { scope: "twin", owner: "", of: twin.id, endUser: null, period: "day" } as const;
-  return [...budgets, { ...own, limit: twin.tokensPerDay }];
+  const [owner = "", ...others] = twin.access ?? []; // a twin of one owner may have the id of another's
+  const own: TokenBudget = {
+    scope: "twin",
+    owner: others.length === 0 ? owner : "",
+    of: twin.id,
+    endUser: null,
+    period: "day",
+    limit: twin.tokensPerDay,
+  };
+  return [...budgets, own];
 }
 
 /** The longest part of a twin's text that a model is told, where it is not told all of it, in characters. */

@@ -24,7 +24,7 @@ export const tokenBudgetRange: readonly [least: number, most: number] = [1, 1_00
 /** How many tokens some replies may take together. */
 export interface TokenBudget {
   readonly scope: TokenBudgetScope;
-  /** Empty: the replies of all owners, with a twin. */
+  /** Empty: the replies of all owners, with a twin that several may use. */
   readonly owner: string;
   /** The id of the key or the twin. Empty: an owner's budget. */
   readonly of: string;

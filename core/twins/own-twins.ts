@@ -254,7 +254,7 @@ export class OwnTwins implements TwinSource {
       const fields = { owner, twin: id, model: twin.model, tools: twin.tools };
       this.#parts.log("warn", "a twin's owner may not use its model or its tools any more", fields);
     }
-    return { ...twin, model, tools, access: null };
+    return { ...twin, model, tools, access: [owner] };
   }
 }
 

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { sha256 } from "../../core/base/ids.ts";
 import type { LogLevel } from "../../core/base/log.ts";
-import type { TwinResource } from "../../core/mod.ts";
+import type { TwinEngine, TwinResource } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import {
@@ -467,6 +467,27 @@ describe("twins that their owners make", () => {
         ["delete_twin", "odd", "alice", 3, "done"],
       ],
     );
+  });
+
+  test("a budget of tokens is for the twin of one owner, not for another's with its id", async () => {
+    const usage = { inputTokens: 40, outputTokens: 20, totalTokens: 60 };
+    const model: TwinEngine = {
+      async reply(_turn, output) {
+        output.write("Hi.");
+        return { finishReason: "stop", usage };
+      },
+    };
+    await using service = await open({ engines: { knowledge: model } });
+    const status = async (key: string) => {
+      const id = await service.conversation(key, "odd");
+      return (await service.call("POST", `/conversations/${id}/messages`, key, { content: "Hello?" })).status;
+    };
+    const limited = file.replace("name: Odd", "name: Odd\ntokensPerDay: 50");
+    for (const owner of ["alice", "bob"]) {
+      await service.put("odd/file?tests=skip", limited, {}, await service.token(owner));
+      const key = await service.key("full_access", owner);
+      assert.deepEqual([await status(key), await status(key)], [200, 429], owner);
+    }
   });
 
   test("a file is checked without being stored", async () => {
