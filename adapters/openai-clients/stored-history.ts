@@ -15,7 +15,12 @@ import {
 } from "../../core/store/records.ts";
 import type { HistoryMessage } from "../../core/twins/engine.ts";
 import type { Twin } from "../../core/twins/twins.ts";
-import { conversationBusy, conversationNotFound, requirePlace } from "../../core/wire/errors.ts";
+import {
+  answeredByPerson,
+  conversationBusy,
+  conversationNotFound,
+  requirePlace,
+} from "../../core/wire/errors.ts";
 import { findResponse } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 
@@ -31,7 +36,7 @@ export interface Behind {
 /**
  * What a model sees before such a question, oldest first.
  *
- * @throws {ApiError} as for a question that is stored there; but a person may answer
+ * @throws {ApiError} as for a question that is stored there
  */
 export async function saidBefore(
   { conversationId, previousId }: Behind,
@@ -47,6 +52,7 @@ export async function saidBefore(
   const known = (await findConversation(context, reach, id)) ?? conversationNotFound();
   if (known.twinId !== "" && known.twinId !== twin.id) refuseParam(param, "must be one with this model");
   const conversation = (await context.store.getConversation(reach, id)) ?? conversationNotFound();
+  if (conversation.answeredBy === "person") throw answeredByPerson();
   if (conversation.replyId !== null) throw conversationBusy(conversation.replyId);
   const last = previous ? requirePlace(previous.reply, param).id : conversation.lastMessageId;
   return last === null ? [] : readPath(id, last, reach, received, context);

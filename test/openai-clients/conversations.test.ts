@@ -358,6 +358,11 @@ describe("a response", { timeout: 60_000 }, () => {
       "previous_response_id",
     );
     await assertParam(respond(api, { ...unstored, conversation: "conv_0" }), 404, null);
+    const answeredBy = (who: string) =>
+      api.fixture.call("PATCH", `/conversations/${conversation}`, api.key, { answeredBy: who });
+    await answeredBy("person");
+    await assertParam(respond(api, { ...unstored, model: "ada", conversation }), 409, null);
+    await answeredBy("twin");
     const { id } = await begin(api, { items: [user("I am Ada.")] });
     assert.deepEqual((await ask({ ...unstored, conversation: id })).history, ["I am Ada."]);
     assert.equal((await api.conversations()).find((one) => one.id === id)?.twinId, null);
