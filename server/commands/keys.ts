@@ -7,7 +7,8 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
 import { NotFoundError, type TwinClient } from "../../client/mod.ts";
-import { prefixLength } from "../../core/auth/secrets.ts";
+import { apiKeys, prefixLength } from "../../core/auth/secrets.ts";
+import { sha256 } from "../../core/base/ids.ts";
 import type { Log } from "../../core/base/log.ts";
 import { visibleLine } from "../../core/base/visible.ts";
 import type { CommandConfig } from "../command-line.ts";
@@ -59,18 +60,25 @@ interface RevokeRequest {
   readonly prefix?: string | undefined;
 }
 
-/** Whose keys are meant, in the database: an operator who finds a key somewhere does not know its owner. */
-export async function findOwners(
+/**
+ * Whose keys are meant, in the database: an operator who finds a key somewhere does not know its owner. A whole secret is
+ * found also if it is the one before a rotation.
+ */
+export async function findMeant(
   settings: Settings,
   { sub, id, prefix = "" }: OwnerRequest & RevokeRequest,
   log: Log,
-): Promise<readonly string[]> {
-  if (sub !== undefined) return [sub];
+): Promise<{ readonly owners: readonly string[]; readonly id?: string }> {
+  const isWhole = apiKeys.isWellFormed(prefix);
+  if (sub !== undefined && !isWhole) return { owners: [sub] };
   const { store, close } = await openStorage(settings, { log, signal: new AbortController().signal });
   try {
+    const key = isWhole ? await store.findKey(sha256(prefix)) : undefined;
+    if (key && (sub ?? key.owner) === key.owner) return { owners: [key.owner], id: key.id };
+    if (sub !== undefined) return { owners: [sub] };
     const found = await store.findKeys(id === undefined ? { prefix: prefix.slice(0, prefixLength) } : { id });
     if (found.length === 0) throw noSuchKey({ sub, id, prefix });
-    return [...new Set(found.map(({ owner }) => owner))];
+    return { owners: [...new Set(found.map(({ owner }) => owner))] };
   } finally {
     await close();
   }
@@ -132,8 +140,9 @@ export async function manageKeys(
   const { settings, url } = config;
   const log = openQuietLog(settings);
   if (url === undefined) requireDatabase(settings, "that has keys");
-  const owners = await findOwners(settings, config, log);
-  for (const owner of owners) {
+  const meant = url === undefined ? await findMeant(settings, config, log) : { owners: [config.sub ?? ""] };
+  const revoking = "id" in meant ? { ...config, id: meant.id, prefix: undefined } : config;
+  for (const owner of meant.owners) {
     const { client, close } =
       url === undefined
         ? await connectLocally(settings, { sub: owner, log })
@@ -147,7 +156,7 @@ export async function manageKeys(
         );
         continue;
       }
-      const lines = config.command === "keys" ? await listKeys(client) : await revokeKeys(client, config);
+      const lines = config.command === "keys" ? await listKeys(client) : await revokeKeys(client, revoking);
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
       if (lines.length === 0)
         process.stderr.write(`twin-service: there is no key of ${visibleLine(quote(owner))}.\n`);

@@ -203,6 +203,22 @@ for (const transport of transports) {
       assert.equal(listed?.previousUntil, null);
     });
 
+    test("another process takes the new secret at once, and refuses one that has ended within 5 seconds", async () => {
+      await using fixture = await openFixture(transport);
+      await using other = await openFixture(transport, { store: fixture.store }, fixture.clock);
+      const before = await fixture.key();
+      const statusOf = async (secret: string) => (await other.call("GET", "/twins", secret)).status;
+      assert.equal(await statusOf(before), 200);
+      const token = await fixture.token();
+      const [made] = await dataOf<{ id: string }[]>(await fixture.call("GET", "/auth/api-keys", token));
+      const rotate = `/auth/api-keys/${made?.id}/rotate`;
+      const rotated = await fixture.call("POST", rotate, token, { overlapSeconds: 0 });
+      const { key } = await dataOf<CreatedApiKeyResource>(rotated);
+      assert.equal(await statusOf(key), 200);
+      await fixture.clock.advance(5_001);
+      assert.deepEqual([await statusOf(before), await statusOf(key)], [401, 200]);
+    });
+
     test("rotating again ends the secret before the last at once, and an overlap of 0 the last", async () => {
       await using fixture = await openFixture(transport);
       const first = await fixture.key();

@@ -251,6 +251,40 @@ for (const { name, skip, start } of sharedBrowsers) {
       await assert.rejects(made.usage.get(), { status: 401 });
     });
 
+    test("gives a key another secret, which is shown once; the one before works for as long as one says", async () => {
+      await using page = await open();
+      const owner = new TwinClient({ baseUrl: server.url, apiKey: await server.token() });
+      const before = await owner.keys.create({ name: "kiosk" });
+      await page.click("#tab-keys");
+      await page.getByRole("button", { name: "New secret for kiosk" }).click();
+      await page.getByLabel("Hours for which").fill("0");
+      await page.getByRole("button", { name: "Make it" }).click();
+      await page.getByRole("button", { name: "Copy the key" }).click();
+      await page.locator("#said", { hasText: "Copied" }).waitFor({ state: "attached" });
+      const after = new TwinClient({ baseUrl: server.url, apiKey: await copied(page) });
+      assert.equal((await after.usage.get()).scope, "read_only");
+      const ended = new TwinClient({ baseUrl: server.url, apiKey: before.key });
+      await assert.rejects(ended.usage.get(), { status: 401 });
+      await page.getByRole("button", { name: "New secret for kiosk" }).click();
+      await page.getByLabel("Hours for which").fill("many");
+      await page.getByRole("button", { name: "Make it" }).click();
+      await page.locator(".key [role=alert]", { hasText: "0 to 168" }).waitFor();
+      await assertAccessible(page);
+    });
+
+    test("shows how much of a budget of tokens is used", async () => {
+      await using page = await openPage(browser);
+      await page.goto(`${server.url}/`);
+      const owner = new TwinClient({ baseUrl: server.url, apiKey: await server.token() });
+      const { key } = await owner.keys.create({ name: "frugal", tokensPerDay: 5000 });
+      await signInWith(page, key);
+      await page.click("#tab-keys");
+      const meter = page.getByLabel("This page's key, this day: 0 of 5,000 tokens");
+      await meter.waitFor();
+      assert.deepEqual([await meter.getAttribute("max"), await meter.getAttribute("value")], ["5000", "0"]);
+      await assertAccessible(page);
+    });
+
     test("says why a key cannot be made", async () => {
       await using page = await open(/status of 403/);
       await page.click("#tab-keys");

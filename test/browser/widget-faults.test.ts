@@ -93,12 +93,13 @@ for (const { name, skip, start } of sharedBrowsers) {
 
     for (const [status, code, says] of [
       [429, "rate_limited", /^Try again in 18 seconds\.$/],
+      [429, "budget_exceeded", /^That is all for today\. Try again in 18 seconds\.$/],
       [503, "shutting_down", /^That did not work\.$/],
       [401, "invalid_api_key", /^Please reload the page\.$/],
       [403, "insufficient_scope", /^Please reload the page\.$/],
       [400, "validation_error", /^The content is wrong\.$/],
     ] as const) {
-      test(`a message that is refused with ${status} goes back into the box`, async () => {
+      test(`a message that is refused with ${status} ${code} goes back into the box`, async () => {
         await using chat = await open();
         await chat.page.route("**/messages/stream", (route) =>
           route.fulfill({

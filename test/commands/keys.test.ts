@@ -4,8 +4,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { TwinClient } from "../../client/mod.ts";
-import { listKeys, revokeKeys, rotateKey } from "../../server/commands/keys.ts";
+import { createApiKey } from "../../core/auth/secrets.ts";
+import { systemRandom } from "../../core/base/ids.ts";
+import { noLog } from "../../core/base/log.ts";
+import { readConfig } from "../../server/command-line.ts";
+import { findMeant, listKeys, revokeKeys, rotateKey } from "../../server/commands/keys.ts";
+import { day, key, start } from "../contracts/store-records.ts";
+import { makeFolder } from "../sqlite/fixture.ts";
 import { inProcess, openFixture } from "../support/harness.ts";
 
 test("an owner's keys are listed, and revoked by their id, by what they begin with, or all", async () => {
@@ -54,4 +61,26 @@ test("a key is rotated by its id, and one that is not there is named", async () 
     rotateKey(client, { id: "key_none", overlapSeconds: 60 }),
     /There is no such key.*key_none/,
   );
+});
+
+test("a whole secret names its key, also if it is the one before a rotation", async () => {
+  const folder = await makeFolder();
+  const database = `sqlite:${folder.newPath()}`;
+  const settings = readConfig(["keys", "--sub=alice", `--database=${database}`], {});
+  assert.ok("settings" in settings);
+  const { store, close } = await openSqlite(database.slice("sqlite:".length));
+  const secrets = [createApiKey(systemRandom), createApiKey(systemRandom), createApiKey(systemRandom)];
+  const [before, after, unknown] = secrets;
+  assert.ok(before && after && unknown);
+  const made = key("alice", { prefix: before.prefix, hash: before.hash });
+  await store.createKey(made, 50);
+  await store.rotateKey("alice", made.id, { ...after, previousUntil: start + day }, start);
+  await close();
+  const find = (prefix: string, sub?: string) => findMeant(settings.settings, { prefix, sub }, noLog);
+  const found = { owners: ["alice"], id: made.id };
+  for (const { key } of [before, after]) assert.deepEqual(await find(key), found);
+  assert.deepEqual(await find(before.key, "alice"), found);
+  assert.deepEqual(await find(before.key, "bob"), { owners: ["bob"] });
+  assert.deepEqual(await find(after.prefix), { owners: ["alice"] });
+  await assert.rejects(find(unknown.key), /There is no such key/);
 });

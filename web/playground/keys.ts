@@ -23,23 +23,27 @@ export function openKeys(session: Session, signIn: () => void): void {
   }
   const made = h("div");
   const list = h("div", { class: "listing" });
-  const show = () => void showKeys(list, { ...session, owner }, signIn);
-  const create = newKeyForm(async (body) => {
-    const key = await owner.keys.create(body);
+  const shown = { ...session, owner };
+  const tell = (key: CreatedApiKey) => {
     made.replaceChildren(newKey(key));
     made.querySelector("button")?.focus();
     show();
-  });
+  };
+  const show = () => void showKeys(list, { ...shown, tell }, signIn);
+  const create = newKeyForm(async (body) => tell(await owner.keys.create(body)));
   place.replaceChildren(made, create, list);
   show();
 }
 
+/** Who manages keys. */
+interface Managing extends Pick<Session, "keyId"> {
+  readonly owner: TwinClient;
+  /** Shows the secret of a new key, or the new one of a key. */
+  readonly tell: (key: CreatedApiKey) => void;
+}
+
 /** Shows all keys: those in force, and folded those that have ended. */
-async function showKeys(
-  list: HTMLElement,
-  session: Session & { readonly owner: TwinClient },
-  signIn: () => void,
-): Promise<void> {
+async function showKeys(list: HTMLElement, session: Managing, signIn: () => void): Promise<void> {
   list.replaceChildren(loading());
   const [live, ended]: HTMLElement[][] = [[], []];
   try {
@@ -84,6 +88,9 @@ function newKeyForm(create: (body: KeyBody) => Promise<void>): HTMLElement {
     h("input", { id, type: "number", min: "1", max, step: "1", placeholder });
   const expires = number("key-days", "3650", "never");
   const limit = number("key-limit", "1000000", "as its scope");
+  const [tokensPerDay, tokensPerMonth] = ["day", "month"].map((period) =>
+    number(`key-tokens-${period}`, "1000000000000", "no limit"),
+  ) as [HTMLInputElement, HTMLInputElement];
   const problem = h("p", { class: "warn", role: "alert" });
   const submit = h("button", { type: "submit", class: "primary" }, "Make the key");
   const field = (label: string, input: HTMLElement) =>
@@ -99,6 +106,8 @@ function newKeyForm(create: (body: KeyBody) => Promise<void>): HTMLElement {
         scope: scope.value === "full_access" ? "full_access" : "read_only",
         expiresInDays: numberIn(expires),
         requestsPerHour: numberIn(limit),
+        tokensPerDay: numberIn(tokensPerDay),
+        tokensPerMonth: numberIn(tokensPerMonth),
       });
       form.reset();
       details.open = false;
@@ -114,6 +123,8 @@ function newKeyForm(create: (body: KeyBody) => Promise<void>): HTMLElement {
     field("May do", scope),
     field("Days until it ends", expires),
     field("Requests an hour", limit),
+    field("Tokens a day", tokensPerDay),
+    field("Tokens a month", tokensPerMonth),
     submit,
     problem,
   );
@@ -134,15 +145,16 @@ function newKey({ name, key }: CreatedApiKey): HTMLElement {
   return made;
 }
 
-function keyEntry(key: ApiKey, { owner, keyId }: Session): HTMLElement {
+function keyEntry(key: ApiKey, { owner, keyId, tell }: Managing): HTMLElement {
   const { id, name, scope, prefix, requestsPerHour, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
+  const { tokensPerDay, tokensPerMonth, previousUntil } = key;
   const problem = h("p", { class: "warn", role: "alert" });
   const revoke = async () => {
     const text = `What uses it gets 401 at once. This cannot be undone: ${prefix}… never works again.`;
     if ((await ask({ title: `Revoke ${name}?`, text, action: "Revoke" })) === undefined) return;
     try {
-      await owner?.keys.revoke(id);
-      button.replaceWith(h("span", { class: "state" }, "Revoked"));
+      await owner.keys.revoke(id);
+      buttons.replaceWith(h("span", { class: "state" }, "Revoked"));
       announce(`${name} is revoked.`);
     } catch (error) {
       problem.textContent = reasonOf(error);
@@ -153,6 +165,33 @@ function keyEntry(key: ApiKey, { owner, keyId }: Session): HTMLElement {
     { type: "button", class: "small", "aria-label": `Revoke ${name}`, onclick: () => void revoke() },
     "Revoke",
   );
+  const rotate = async () => {
+    const text = "Another secret is made for it, and shown once. All else of the key stays.";
+    const label = "Hours for which the secret before works as well: 0 to 168";
+    const hours = await ask({
+      title: `New secret for ${name}?`,
+      text,
+      action: "Make it",
+      words: "24",
+      label,
+    });
+    if (hours === undefined) return;
+    problem.textContent = "";
+    try {
+      const overlapSeconds = Math.round(Number(hours) * 3600);
+      if (!(overlapSeconds >= 0 && overlapSeconds <= 604_800)) throw new RangeError(`Give ${label}.`);
+      tell(await owner.keys.rotate(id, { overlapSeconds }));
+      announce(`${name} has a new secret.`);
+    } catch (error) {
+      problem.textContent = reasonOf(error);
+    }
+  };
+  const another = h(
+    "button",
+    { type: "button", class: "small", "aria-label": `New secret for ${name}`, onclick: () => void rotate() },
+    "New secret",
+  );
+  const buttons = h("span", { class: "key-buttons" }, another, button);
   const state = revokedAt !== null ? "Revoked" : isEnded(key) ? "Expired" : "Used by this page";
   const isFixed = isEnded(key) || id === keyId;
   const fact = (label: string, value: Node | string) => h("div", {}, h("dt", {}, label), h("dd", {}, value));
@@ -160,15 +199,18 @@ function keyEntry(key: ApiKey, { owner, keyId }: Session): HTMLElement {
     "li",
     { class: "entry key" },
     h("p", { class: "key-name" }, h("strong", {}, name), " ", h("code", {}, `${prefix}…`)),
-    isFixed ? h("span", { class: "state" }, state) : button,
+    isFixed ? h("span", { class: "state" }, state) : buttons,
     h(
       "dl",
       { class: "facts" },
       fact("May do", scope === "full_access" ? "full access" : "read only"),
       fact("Requests an hour", requestsPerHour?.toLocaleString("en") ?? "as its scope"),
+      ...(tokensPerDay === null ? [] : [fact("Tokens a day", tokensPerDay.toLocaleString("en"))]),
+      ...(tokensPerMonth === null ? [] : [fact("Tokens a month", tokensPerMonth.toLocaleString("en"))]),
       fact("Last used", lastUsedAt === null ? "never" : timeElement(lastUsedAt)),
       fact("Made", timeElement(createdAt)),
       fact("Ends", expiresAt === null ? "never" : timeElement(expiresAt)),
+      ...(previousUntil === null ? [] : [fact("Secret before works until", timeElement(previousUntil))]),
     ),
     problem,
   );

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { TwinClient, UsageSum } from "../../client/mod.ts";
+import type { TwinClient, UsageResource, UsageSum } from "../../client/mod.ts";
 import { byId, h } from "../shared/dom.ts";
 import { failure, loading } from "./listing.ts";
 
@@ -17,17 +17,37 @@ export async function showUse(client: TwinClient): Promise<void> {
   const place = byId("use", HTMLElement);
   place.replaceChildren(loading());
   try {
-    const { data } = await client.usage.history({ limit: 100 });
+    const [{ data }, { budgets }] = await Promise.all([
+      client.usage.history({ limit: 100 }),
+      client.usage.get(),
+    ]);
     const byDay = new Map(data.map((sum) => [sum.group, sum]));
     const none = { replies: 0, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
     const sums = Array.from({ length: days }, (_, index) => {
       const group = new Date(Date.now() - (days - 1 - index) * dayMs).toISOString().slice(0, 10);
       return byDay.get(group) ?? { group, ...none };
     });
-    place.replaceChildren(...chartOf(sums));
+    place.replaceChildren(...budgets.map(meterOf), ...chartOf(sums));
   } catch (error) {
     place.replaceChildren(failure(error, () => void showUse(client)));
   }
+}
+
+/** What is gone of a budget of tokens. */
+function meterOf({
+  scope,
+  period,
+  limit,
+  used,
+  reserved,
+  resetAt,
+}: UsageResource["budgets"][number]): HTMLElement {
+  const whose = scope === "owner" ? "All of your keys" : "This page's key";
+  const [gone, most] = [used + reserved, limit].map((count) => count.toLocaleString("en"));
+  const label = `${whose}, this ${period}: ${gone} of ${most} tokens`;
+  const title = `New ones from ${resetAt.slice(0, 10)} on (UTC)`;
+  const meter = h("meter", { min: "0", max: String(limit), value: String(used + reserved), title });
+  return h("label", { class: "budget" }, label, meter);
 }
 
 function chartOf(sums: readonly UsageSum[]): HTMLElement[] {

@@ -21,13 +21,14 @@ export const textNames = [
   "you",
   "person",
   "waiting",
+  "spent",
 ] as const;
 
 export type TextName = (typeof textNames)[number];
 
 /** In the order of the names. */
 const english =
-  "Write a message|Send|Stop|That did not work.|You are offline.|Try again|Please reload the page.|New conversation|Close|Enlarge|Edit|Too long:|You|Talk to a person|A person will answer here.";
+  "Write a message|Send|Stop|That did not work.|You are offline.|Try again|Please reload the page.|New conversation|Close|Enlarge|Edit|Too long:|You|Talk to a person|A person will answer here.|That is all for today.";
 
 const sameAs: Readonly<Record<string, string>> = { nb: "no", nn: "no", iw: "he", in: "id" };
 

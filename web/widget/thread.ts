@@ -403,8 +403,10 @@ function isGone(error: unknown): boolean {
 
 /** Why something failed, and what can be done, in the frame's language. */
 export function reasonOf(error: unknown, frame: Pick<ThreadFrame, "text" | "language">): string {
-  if (error instanceof RateLimitError)
-    return `${frame.text("again")} ${timeAhead(error.retryAfterSeconds, frame.language)}.`;
+  if (error instanceof RateLimitError) {
+    const said = error.code === "budget_exceeded" ? `${frame.text("spent")} ` : "";
+    return `${said}${frame.text("again")} ${timeAhead(error.retryAfterSeconds, frame.language)}.`;
+  }
   if (error instanceof AuthenticationError || error instanceof PermissionDeniedError)
     return frame.text("reload");
   const isRefused = error instanceof TwinServiceError && (error.status ?? 500) < 500;
@@ -414,7 +416,9 @@ export function reasonOf(error: unknown, frame: Pick<ThreadFrame, "text" | "lang
 /** A time from now in words: "in 18 seconds". */
 function timeAhead(seconds: number, language: string): string {
   const words = new Intl.RelativeTimeFormat(language);
-  return seconds < 90 ? words.format(seconds, "second") : words.format(Math.ceil(seconds / 60), "minute");
+  if (seconds < 90) return words.format(seconds, "second");
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 90 ? words.format(minutes, "minute") : words.format(Math.ceil(minutes / 60), "hour");
 }
 
 /** A reply in the list. */
