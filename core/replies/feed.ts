@@ -93,8 +93,8 @@ const noSource: FeedSource = { delayed: false, followed() {}, left() {} };
 /** A reply that can be followed: its text, its progress events, and its end. */
 export class ReplyFeed {
   readonly id: string;
-  /** The id of the user's message that the reply answers. */
-  readonly questionId: string;
+  /** The id of the user's message that the reply answers. Null: none, a person has said it. */
+  readonly questionId: string | null;
   readonly conversationId: string;
   /** When the reply was begun, in milliseconds since the epoch. */
   readonly createdAt: number;
@@ -121,7 +121,7 @@ export class ReplyFeed {
   constructor(message: MessageRecord, memory: Held) {
     this.#memory = memory;
     this.id = message.id;
-    this.questionId = message.after ?? "";
+    this.questionId = message.alone ? null : message.after;
     this.conversationId = message.conversationId;
     this.createdAt = message.createdAt;
     this.extend(message);

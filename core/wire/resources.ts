@@ -184,8 +184,8 @@ function timeOrNull(milliseconds: number | null): string | null {
  * Writes the events of one stream. `offset`: how much of the reply the client has after the event, in UTF-16 code units.
  */
 export interface ReplyEvents {
-  /** The first event, before any text. `id` is the reply's, `questionId` the user's message's. */
-  accepted(reply: { readonly id: string; readonly questionId: string }, offset: number): string;
+  /** The first event, before any text. `id` is the reply's, `questionId` the user's message's, if there is one. */
+  accepted(reply: { readonly id: string; readonly questionId: string | null }, offset: number): string;
   /** An engine's progress, as JSON. */
   progress(progress: string, offset: number): string;
   /**
@@ -219,9 +219,13 @@ export class OwnEvents implements ReplyEvents {
     this.#requestId = requestId;
   }
 
-  accepted({ id, questionId }: { readonly id: string; readonly questionId: string }, offset: number): string {
+  accepted(
+    { id, questionId }: { readonly id: string; readonly questionId: string | null },
+    offset: number,
+  ): string {
     // Ids need no escaping.
-    const accepted = `{"stage":"accepted","messageId":"${id}","userMessageId":"${questionId}"}`;
+    const question = questionId === null ? "null" : `"${questionId}"`;
+    const accepted = `{"stage":"accepted","messageId":"${id}","userMessageId":${question}}`;
     return this.progress(accepted, offset);
   }
 

@@ -285,6 +285,11 @@ describe("messages without an engine", () => {
     const message = await dataOf<MessageResource>(await chat.post("/messages", said));
     const stream = await chat.resume(message.id);
     const events = await stream.rest();
+    const first = events[0]?.data;
+    assert.deepEqual(first, {
+      type: "progress",
+      progress: { stage: "accepted", messageId: message.id, userMessageId: null },
+    });
     const last = events.at(-1)?.data;
     assert.ok(last?.type === "complete");
     assert.deepEqual(last.message, message);

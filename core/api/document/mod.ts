@@ -125,12 +125,12 @@ function errorObject(code: Schema): unknown {
 const progressSchema = {
   type: "object",
   description:
-    "`accepted` comes first and has the ids. `continued` has `from`, the length to which the text is cut back, because " +
+    "`accepted` comes first and has the ids; `waiting` comes in its place where the message waits for a person. `continued` has `from`, the length to which the text is cut back, because " +
     "another process goes on from there or has cancelled the reply, and its `attempt`. Other stages are the engine's.",
   properties: {
     stage: { type: "string" },
     messageId: { type: "string" },
-    userMessageId: { type: "string" },
+    userMessageId: { type: ["string", "null"], description: "Null: a person has said it, unasked." },
   },
   required: ["stage"],
   additionalProperties: true,
