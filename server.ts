@@ -28,6 +28,7 @@ import { talk } from "./server/commands/chat.ts";
 import { check } from "./server/commands/check.ts";
 import { copy } from "./server/commands/copy.ts";
 import { makeKey, manageKeys } from "./server/commands/keys.ts";
+import { pull, push } from "./server/commands/own-twins.ts";
 import { countRetention } from "./server/commands/retention.ts";
 import { printTests } from "./server/commands/tests.ts";
 import { printToken } from "./server/commands/token.ts";
@@ -86,6 +87,10 @@ async function main(): Promise<void> {
       return talk(config, samples);
     case "tests":
       return printTests(config, samples);
+    case "push":
+      return push(config, samples);
+    case "pull":
+      return pull(config, samples);
     case "backup":
       return backup(config);
     case "retention":

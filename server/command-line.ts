@@ -47,7 +47,7 @@ export function readConfig(args: readonly string[], environment: Environment): C
   return { command, settings: values, ...commands[command].read(flags, values, operand) } as Config;
 }
 
-const switches = ["help", "version", "new", "dry-run"];
+const switches = ["help", "version", "new", "dry-run", "prune"];
 const valueFlags = [
   ...Object.values(commands).flatMap(({ flags }) => flags),
   ...Object.values(settings).flatMap(({ flag }) => flag ?? []),
@@ -57,6 +57,7 @@ const options = {
   ...Object.fromEntries(valueFlags.map((name) => [name, { type: "string" } as const])),
   new: { type: "boolean" },
   "dry-run": { type: "boolean" },
+  prune: { type: "boolean" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean" },
 } as const;

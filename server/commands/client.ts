@@ -7,11 +7,13 @@
 import { NotFoundError, TwinClient } from "../../client/mod.ts";
 import type { Log } from "../../core/base/log.ts";
 import { createService } from "../../core/service.ts";
+import type { OwnTwinsOptions } from "../../core/twins/own-twins.ts";
 import { createTwinList, type TwinSource } from "../../core/twins/twins.ts";
 import type { TwinResource } from "../../core/wire/schemas.ts";
 import type { Engines } from "../engines.ts";
 import { createEngines } from "../engines.ts";
 import { openQuietLog } from "../log.ts";
+import { ownTwinsOf } from "../own-twins.ts";
 import { useProxies } from "../process.ts";
 import { ConfigError, type Settings } from "../settings.ts";
 import { logNewFile, openStorage } from "../storage.ts";
@@ -23,6 +25,8 @@ import { quote } from "./mod.ts";
 /** A client, and what it holds open. */
 export interface ConnectedClient {
   readonly client: TwinClient;
+  /** Sends a request to a path below `/api/v1`, as who manages the owner's twins. */
+  manage(path: string, init?: RequestInit): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -33,12 +37,14 @@ export interface ConnectionOptions {
   /** The twins that can be talked to. Default: none. */
   readonly twins?: TwinSource;
   readonly engines?: Engines;
+  /** Default: owners make none. */
+  readonly ownTwins?: OwnTwinsOptions;
 }
 
 /** A client of a service in this process. No credential is checked: whoever can open the database needs none. */
 export async function connectLocally(
   settings: Settings,
-  { sub: owner, log, twins = createTwinList([]), engines = {} }: ConnectionOptions,
+  { sub: owner, log, twins = createTwinList([]), engines = {}, ownTwins }: ConnectionOptions,
 ): Promise<ConnectedClient> {
   await makeSecret(settings); // a new database begins with its server's secret
   const opening = openStorage(settings, { log, signal: new AbortController().signal });
@@ -50,11 +56,12 @@ export async function connectLocally(
     limiter: storage.limiter,
     twins,
     engines,
+    ownTwins,
     log,
     keyMaxDays: settings.keyMaxDays,
     maxRequestsPerHour: settings.maxPerHour,
     verifyToken: async () => ({ owner, requestsPerHour: settings.maxPerHour }),
-    authenticate: () => ({ owner }),
+    authenticate: () => ({ owner, manages: true }),
   });
   const client = new TwinClient({
     baseUrl: "http://localhost",
@@ -63,6 +70,7 @@ export async function connectLocally(
   });
   return {
     client,
+    manage: (path, init) => service.fetch(new Request(`http://localhost/api/v1${path}`, init)),
     async close() {
       await service.close({ graceMs: 0 });
       await storage.close();
@@ -117,7 +125,12 @@ export async function connectRemotely(
 ): Promise<ConnectedClient> {
   const { keys } = await connectForKeys(settings, url, sub);
   const { id, key } = await keys.create({ name: "command line", scope: "full_access", expiresInDays: 1 });
+  const token = await makeToken(settings, { sub, expiresInSeconds: 3_600 });
   return {
+    manage(path, init = {}) {
+      const headers = { ...Object.fromEntries(new Headers(init.headers)), authorization: `Bearer ${token}` };
+      return fetch(`${url}/api/v1${path}`, { ...init, headers });
+    },
     client: new TwinClient({
       baseUrl: url,
       apiKey: key,
@@ -146,14 +159,16 @@ export async function connectToTwins(
   if (url !== undefined) return connectRemotely(settings, url, sub);
   const log = openQuietLog(settings);
   await useProxies();
-  const { tools, toolProblem } = await connectMcpServers(settings, log, () => {});
+  const { tools, toolProblem, ownerToolProblem } = await connectMcpServers(settings, log, () => {});
   const engines = await createEngines(settings, log, tools);
   const twinsDir = findTwins(settings, samples);
   warnOfSamples(settings, twinsDir, log);
   const twins = await openTwins(twinsDir, engines, log, toolProblem);
-  const { client, close } = await connectLocally(settings, { sub, log, twins, engines });
+  const ownTwins = ownTwinsOf(settings, engines, ownerToolProblem);
+  const { client, manage, close } = await connectLocally(settings, { sub, log, twins, ownTwins, engines });
   return {
     client,
+    manage,
     async close() {
       await close();
       await twins.close();

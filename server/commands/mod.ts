@@ -141,6 +141,32 @@ export const commands = {
       };
     },
   }),
+  push: command({
+    takes: "<folder> [--sub alice] [--url http://…] [--prune] [--tests run|require|skip]",
+    about:
+      "send a folder of twins to the database, or to the running server that --url names, as an owner's own: what differs; " +
+      "--prune deletes what the folder lacks; exits with 1 if something was refused",
+    flags: ["sub", "url", "prune", "tests"],
+    operand: true,
+    read: (flags, _, operand) => ({
+      folder: operand ?? missing("push needs the folder of twins, such as: push twins/"),
+      sub: readOwner(flags) ?? "alice",
+      url: readServer(flags),
+      prune: flags.has("prune"),
+      tests: readTests(flags),
+    }),
+  }),
+  pull: command({
+    takes: "<folder> [--sub alice] [--url http://…]",
+    about: "write an owner's own twins into a folder: what differs",
+    flags: ["sub", "url"],
+    operand: true,
+    read: (flags, _, operand) => ({
+      folder: operand ?? missing("pull needs the folder to write, such as: pull twins/"),
+      sub: readOwner(flags) ?? "alice",
+      url: readServer(flags),
+    }),
+  }),
   copy: command({
     takes: "--from sqlite:<path> --database postgres://…",
     about: "copy all keys and conversations from a SQLite file into an empty PostgreSQL database",
@@ -181,6 +207,13 @@ function readScope(flags: Flags): Scope {
   const scope = flags.get("scope") ?? "full_access";
   const known = scopes.find((name) => name === scope);
   return known ?? missing(`--scope must be ${oneOf(scopes).expected}, not ${quote(scope)}`);
+}
+
+function readTests(flags: Flags): "run" | "require" | "skip" {
+  const tests = flags.get("tests") ?? "run";
+  const modes = ["run", "require", "skip"] as const;
+  const known = modes.find((mode) => mode === tests);
+  return known ?? missing(`--tests must be ${oneOf(modes).expected}, not ${quote(tests)}`);
 }
 
 function readLimit(flags: Flags, { maxPerHour }: Settings): number | null {
