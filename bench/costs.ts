@@ -22,7 +22,7 @@ import { serverCommand } from "../test/server/program.ts";
 import { surroundings } from "../test/support/child-process.ts";
 import { messageOf } from "./command-line/errors.ts";
 import { fill, owner, people, writeTwins } from "./costs/data.ts";
-import { type Credential, inParts, type Line, lines } from "./costs/requests.ts";
+import { type Credential, inParts, type Line, lines, ownTwin } from "./costs/requests.ts";
 import { newFolder } from "./harness/servers.ts";
 import { collectGarbage, memoryOf } from "./harness/usage.ts";
 
@@ -189,6 +189,17 @@ async function make(server: MeasuredServer, path: string, body: object, credenti
   return JSON.parse(text).data;
 }
 
+/** The twin that lines about an owner's own one are about, with a document. */
+async function makeOwnTwin(server: MeasuredServer, credential: string): Promise<void> {
+  for (const part of ["file", "documents/long.md"]) {
+    const asked = { method: "PUT", path: `/api/v1/twins/own/${part}?tests=skip`, body: bytesOf(ownTwin) };
+    const response = await server.send({ ...asked, type: "text/markdown", credential });
+    response.resume();
+    await once(response, "end");
+    if (response.statusCode !== 201) throw new Error(`${asked.path}: ${response.statusCode}`);
+  }
+}
+
 const names: Record<Credential, string> = { t: "client token", r: "read-only key", f: "full key", j: "JWT" };
 
 /** The credentials by the number of the end user: client tokens are each person's own. */
@@ -225,6 +236,7 @@ async function measureLine(server: MeasuredServer, line: Line, credentials: Cred
     const type = typeof line.body === "string" ? "text/markdown" : undefined;
     return { method, path, credential, type, ...(body && { body }), ...(endless && { endless }) };
   };
+  if (line.path.includes("/twins/own")) await makeOwnTwin(server, credentials.j(0));
   const measured: { who: Credential; runs: Cost[]; hundred?: Cost }[] = [];
   for (const who of line.who as Iterable<Credential>) {
     const runs: Cost[] = [];

@@ -112,7 +112,7 @@ const pairs = Object.fromEntries(
   Array.from({ length: 16 }, (_, n) => [`${n}`.padStart(64, costly), costly.repeat(512)]),
 );
 /** The largest file of a twin, with a golden question. */
-const ownTwin = `---\nname: Own\ntests:\n  - ask: What is this?\n---\n${"## Words\n\nA line of words.\n\n".repeat(36_000)}`;
+export const ownTwin: string = `---\nname: Own\ntests:\n  - ask: What is this?\n---\n${"## Words\n\nA line of words.\n\n".repeat(36_000)}`;
 const fifty = Array.from({ length: 50 }, (_, n) => `twin-${n}`);
 const writes: readonly (readonly [
   who: string,
