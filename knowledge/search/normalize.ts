@@ -24,12 +24,17 @@ const unwritten = new RegExp(`[${invisible}${pointing}${nukta}]`, "gu");
 const oneLetter: Readonly<Record<string, string>> = { ٱ: "ا", ى: "ي", ی: "ي", ک: "ك", ة: "ه", ё: "е" };
 const manyWritten = new RegExp(`[${Object.keys(oneLetter).join("")}]`, "gu");
 
+/** How long a decomposed text may be, in code units, and how many times as long as it was: one letter may become eighteen. */
+const longestOfFew = 64;
+const mostTimes = 4;
+
 /** A text in lower case, in which each word has only one spelling that could be typed for it. */
 export function normalize(text: string): string {
   if (!/[^\0-\x7f]/u.test(text)) return text.toLowerCase();
   return text
     .replace(heapedMarks, "$1")
     .normalize("NFKD")
+    .slice(0, Math.max(longestOfFew, mostTimes * text.length))
     .toLowerCase()
     .replace(unwritten, "")
     .normalize("NFC")

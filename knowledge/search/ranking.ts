@@ -54,6 +54,8 @@ const shortestRespelt = 5;
 const sentenceWeight = 0.4;
 /** Longer questions repeat themselves. */
 const mostWords = 40;
+/** How many words are read for those, as they may be repeated: as many as fit into what is read of a question. */
+const mostRead = 2_000;
 const mostTerms = 240;
 /** What a part of a section is worth, compared with all of it, if the question does not name it. */
 const partWeight = 0.8;
@@ -137,8 +139,9 @@ export class Ranking {
       if (terms.has(term) || terms.size === mostTerms) return;
       terms.set(term, { weight, stop, spaced, earlier: false, worth: weight * this.postings.rarity(term) });
     };
+    const respelt = new Set<string>();
     let last = "";
-    for (const word of wordsOf(text)) {
+    for (const word of wordsOf(text).slice(0, mostRead)) {
       if (words.size === mostWords) break;
       const [stop, spaced] = [isStop(word), isSpaced(word)];
       const read = termsOf(word);
@@ -157,7 +160,9 @@ export class Ranking {
         if (!stop && !isStop(last)) words.set(`${last} ${word}`, { whole: pair, grams: [], short: [] });
       }
       if (!stop && allOf(own).length > 0) words.set(word, own);
-      if (!stop) for (const term of this.#respell(word, spoken)) add(term, respeltWeight, false);
+      if (!stop && !respelt.has(word))
+        for (const term of this.#respell(word, spoken)) add(term, respeltWeight, false);
+      respelt.add(word);
       last = word;
     }
     if (earlier !== "") this.#addEarlier(this.read(earlier), terms, short);

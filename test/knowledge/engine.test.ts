@@ -3,6 +3,7 @@
  */
 
 import assert from "node:assert/strict";
+import { cpuUsage } from "node:process";
 import { test } from "node:test";
 import type { Clock } from "../../core/base/clock.ts";
 import type { PacingOptions } from "../../core/twins/engine.ts";
@@ -53,6 +54,19 @@ test("the text is written word by word", async () => {
   assert.ok(writes.length > 10, `${writes.length} writes`);
   assert.match(text, /\n\nThe lamp turns/u);
 });
+
+for (const [what, words] of [
+  ["a ligature that is read as eighteen letters", "\ufdfa".repeat(8_000)],
+  ["a misspelt word, over and over", "lihgthouse ".repeat(2_900)],
+] as const) {
+  test(`a question is read in bounded time, whatever it repeats: ${what}`, async () => {
+    await ask("What is the lamp?"); // an index is made once
+    const before = cpuUsage();
+    await ask(`${words} How often does the lamp turn?`, { history: [{ role: "user", content: words }] });
+    const { user } = cpuUsage(before);
+    assert.ok(user < 500_000, `${user / 1_000} ms of CPU time`);
+  });
+}
 
 test("the same turn always gets the same answer", async () => {
   const replies = await Promise.all(Array.from({ length: 3 }, () => ask("storm")));
