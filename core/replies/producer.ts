@@ -22,6 +22,7 @@ import { type FeedSource, ReplyFeed } from "./feed.ts";
 import { askGuarded } from "./guarding.ts";
 import { ReplyReport } from "./report.ts";
 import { type Replaced, retryMs, Saver } from "./saver.ts";
+import { tellEstimated } from "./token-budgets.ts";
 
 /** A reply that this process produces. */
 export class Producer implements FeedSource, DraftWatcher {
@@ -116,6 +117,7 @@ export class Producer implements FeedSource, DraftWatcher {
     const saved = await this.saver.end(outcome);
     this.#report.ended(saved?.own && outcome !== "lost" ? outcome : undefined);
     if (saved?.own) {
+      if (this.production.reserved) tellEstimated(this.#context, this.production.engine, saved.message);
       conversations.add(question, saved.message, this.#told);
       this.feed.end(saved.message);
       return undefined;

@@ -90,3 +90,20 @@ export function tellReached(
     log("warn", `${percent} % of a budget of tokens are used up`, { scope, ...who, period, limit, percent });
   }
 }
+
+/** The engines of which it was said that their models do not count. */
+const estimated = new WeakSet<TwinEngine>();
+
+/** Says once in the log that what an engine's replies take is estimated, as its model does not count its tokens. */
+export function tellEstimated(
+  { log }: Pick<ReplyContext, "log">,
+  engine: TwinEngine | undefined,
+  { content, status, usage }: Pick<MessageRecord, "content" | "status" | "usage">,
+): void {
+  if (!engine || usage || status !== "completed" || content === "" || estimated.has(engine)) return;
+  estimated.add(engine);
+  log(
+    "warn",
+    "a model does not count its tokens: for budgets, they are estimated by what it is told and writes",
+  );
+}

@@ -16,7 +16,7 @@ import { askGuarded } from "./guarding.ts";
 import { readMemory, requireEngine, tooLong } from "./producer.ts";
 import { ReplyReport } from "./report.ts";
 import { newMessages, type Send } from "./send.ts";
-import { budgetsOf, requireRoom, reservationOf, tellReached } from "./token-budgets.ts";
+import { budgetsOf, requireRoom, reservationOf, tellEstimated, tellReached } from "./token-budgets.ts";
 
 /** What is asked, by whom. */
 export interface UnstoredTurn
@@ -154,6 +154,7 @@ function run(
     const message = ended(reply, state, text, clock.now());
     const who = erased ? { ...turn, endUser: undefined } : turn;
     await count(context, who, message, report, reserved);
+    if (reserved) tellEstimated(context, engine, message);
     memory.release();
     feed.end(message);
     feed.letGo();

@@ -329,6 +329,25 @@ describe("budgets of tokens", () => {
     ]);
   });
 
+  test("that a model does not count is said in the log once", async () => {
+    const lines: string[] = [];
+    await using chat = await openWith({ log: (_, message) => void lines.push(message) });
+    const { key } = await keyWith(chat, { tokensPerDay: 10_000 });
+    const said = () => lines.filter((line) => line.includes("does not count its tokens")).length;
+    for (const [credential, times] of [
+      [chat.key, 0],
+      [key, 1],
+      [key, 1],
+    ] as const) {
+      const sent = send(chat, credential);
+      const run = await chat.engine.next();
+      run.write("Hi");
+      run.finish();
+      await sent;
+      assert.equal(said(), times);
+    }
+  });
+
   test("20 senders at once in two processes take no more than there is", async () => {
     const store = { ...createMemoryStore(), exclusive: false };
     await using one = await openWith({ store });
