@@ -15,6 +15,7 @@ import { createOpenAIApi } from "./adapters/openai-clients/mod.ts";
 import type { RunningServer } from "./adapters/servers/node/mod.ts";
 import { codeOf } from "./adapters/system.ts";
 import type { TwinFiles } from "./adapters/twin-files/mod.ts";
+import { createWebhooks } from "./adapters/webhooks/mod.ts";
 import type { Log } from "./core/base/log.ts";
 import { maskCredentials } from "./core/base/mask.ts";
 import { visibleLine } from "./core/base/visible.ts";
@@ -200,6 +201,7 @@ function serviceOptions(
     maxReplyMs: settings.maxReplyMs,
     leaseMs: settings.leaseMs,
     onDisconnect: settings.onDisconnect,
+    ...(settings.webhooks === "on" && { webhooks: createWebhooks({ hosts: settings.webhookHosts }) }),
     ...(settings.mcp === "on" && { mcpApi: createMcpApi({ loopbackOrigins: isLoopback(settings.host) }) }),
     ...(settings.openaiApi === "on" && {
       openaiApi: createOpenAIApi({
@@ -211,13 +213,17 @@ function serviceOptions(
 
 /** The metrics of this process, shown on a port of their own. Undefined if none is set. */
 async function openMetrics(
-  { host, metricsPort: port }: Settings,
+  { host, metricsPort: port, webhooks }: Settings,
   { store, limitsAreShared }: Storage,
   parts: Parts,
 ): Promise<Metrics | undefined> {
   if (port === undefined) return undefined;
   const { createMetrics, serveMetrics } = await import("./server/metrics.ts");
-  const metrics = createMetrics({ limitsAreShared, pingStore: () => store.ping() });
+  const metrics = createMetrics({
+    limitsAreShared,
+    pingStore: () => store.ping(),
+    ...(webhooks === "on" && { countPending: () => store.countPendingDeliveries() }),
+  });
   const serving = serveMetrics(metrics, host, port).catch((error: unknown) => {
     throw cannotListen({ host, port, name: "metricsPort" }, error);
   });

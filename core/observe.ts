@@ -16,4 +16,5 @@ export type {
   RequestBegan,
   RequestEnded,
   ToolCalled,
+  WebhookTried,
 } from "./base/observe.ts";

@@ -31,6 +31,7 @@ import { defaultRequestsPerHour, type RequestsPerHour } from "./http/rate-limit.
 import type { ApiExtension } from "./http/route.ts";
 import { createMemoryLimiter } from "./limits/memory-limiter.ts";
 import type { RateLimiter } from "./limits/token-bucket.ts";
+import type { WebhookDelivery } from "./store/deliverer.ts";
 import { createMemoryStore } from "./store/memory.ts";
 import type { Store } from "./store/store.ts";
 import { tokenBudgetRange } from "./store/token-budgets.ts";
@@ -232,6 +233,8 @@ const table = {
   openaiApi: without<ApiExtension>({ expected: "what createOpenAIApi() returns", accepts: isExtension }),
   /** The endpoint of `/mcp` for MCP clients, as `createMcpApi` creates it. Default: there is none. */
   mcpApi: without<ApiExtension>({ expected: "what createMcpApi() returns", accepts: isExtension }),
+  /** Tells addresses of what happens, as `createWebhooks` creates it. Default: there are no webhooks, and nothing is kept for any. */
+  webhooks: without<WebhookDelivery>(objectWith("what createWebhooks() returns", "check", "open")),
   /**
    * Called for each reply with a promise that resolves once its end is stored, and never rejects. For hosts that
    * otherwise stop the work of a request when its client has left, such as workers. Called without `this`; what it throws

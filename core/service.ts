@@ -7,7 +7,7 @@
 import { createOpenApi } from "./api/document/mod.ts";
 import { type OperationId, pageRoutes, routes } from "./api/routes.ts";
 import { KeyLookup } from "./auth/key-lookup.ts";
-import { createIds, type Sha256 } from "./base/ids.ts";
+import { createIds, type NewId, type Sha256 } from "./base/ids.ts";
 import { MemoryBudget } from "./base/memory-budget.ts";
 import { createAuthentication } from "./http/admission.ts";
 import { Dispatcher } from "./http/dispatch.ts";
@@ -21,6 +21,7 @@ import {
   type ServiceOptions,
   warnOfDefaults,
 } from "./service-options.ts";
+import type { Deliverer } from "./store/deliverer.ts";
 import { OwnTwins } from "./twins/own-twins.ts";
 import type { ApiError } from "./wire/errors.ts";
 import { type Answer, HostRequest, type IncomingRequest, toResponse } from "./wire/request.ts";
@@ -77,14 +78,16 @@ export function createService(options: ServiceOptions): Service {
   const { store, basePath, corsOrigins, limiter, log, observe } = parts;
   warnOfDefaults(options, log);
   const managesTwins = parts.ownTwins !== undefined && parts.ownTwins.maxTwins !== 0;
-  const offered = routes.filter(({ credential }) => {
+  const offered = routes.filter(({ credential, needsWebhooks }) => {
     if (credential === "manager") return managesTwins && (parts.verifyToken ?? parts.authenticate);
-    return credential !== "token" || parts.verifyToken;
+    return (credential !== "token" || parts.verifyToken) && (!needsWebhooks || parts.webhooks);
   });
   // What manages twins is 404 for all methods, rather than 405, where there is nothing to manage.
   const served = routes.filter((route) => route.credential === "manager" || offered.includes(route));
   let draining = false;
-  const context = createContext(parts, offered, () => draining);
+  const newId = createIds(parts.clock, parts.random);
+  const deliverer = parts.webhooks?.open({ ...parts, holder: newId("run") });
+  const context = createContext({ ...parts, newId, deliverer }, offered, () => draining);
   const { keys, replies } = context;
   const { ready } = context.health;
   const identifyCaller = createAuthentication({ ...parts, keys, managesTwins });
@@ -103,6 +106,7 @@ export function createService(options: ServiceOptions): Service {
   const withSignal = parts.onDisconnect === "cancel";
   const close: Service["close"] = async ({ graceMs = 25_000 } = {}) => {
     await replies.close(graceMs);
+    await deliverer?.close();
     stopListening?.();
   };
   return {
@@ -121,28 +125,38 @@ export function createService(options: ServiceOptions): Service {
 
 /** What handlers work with, each part given what it needs. */
 function createContext(
-  options: CompleteOptions,
+  options: CompleteOptions & { readonly newId: NewId; readonly deliverer: Deliverer | undefined },
   offered: readonly Route[],
   isDraining: () => boolean,
 ): HandlerContext {
-  const { store, limiter, clock, random, sha256, log, basePath } = options;
-  const newId = createIds(clock, random);
+  const { store, limiter, clock, random, sha256, log, basePath, newId, deliverer } = options;
   const memory = new MemoryBudget();
   const ownTwins = openOwnTwins(options, memory);
   const twins = ownTwins ?? options.twins;
+  const tells = deliverer && {
+    newId: () => newId("dlv"),
+    told: (ids: readonly string[]) => deliverer.told(ids),
+  };
   const replies = new Replies({
     ...options,
     twins,
-    newId,
     memory,
+    tells,
+    deliverDue: deliverer && (() => deliverer.deliverDue()),
     cancelOnDisconnect: options.onDisconnect === "cancel",
   });
+  const start = async () => {
+    await replies.start();
+    await deliverer?.start();
+  };
   return {
     store,
     twins,
     ownTwins,
     replies,
     keys: new KeyLookup({ store, clock, log, sha256 }),
+    webhooks: options.webhooks,
+    tells,
     limiter,
     log,
     clock,
@@ -157,7 +171,7 @@ function createContext(
     sha256,
     newId,
     api: { root: `${basePath}/api/v1`, describe: lazyOpenApi(offered, basePath, sha256) },
-    health: { ready: startOnce(() => replies.start()), isDraining },
+    health: { ready: startOnce(start), isDraining },
   };
 }
 

@@ -34,6 +34,8 @@ export interface StorageState {
   limitsAreShared(): boolean;
   /** Rejects if the store cannot be used. */
   pingStore(): Promise<void>;
+  /** How many deliveries to webhooks are pending. Absent: webhooks are off. */
+  countPending?(): Promise<number>;
 }
 
 /** How long the store may take to answer, in milliseconds: well within the time that a scrape may take. */
@@ -55,7 +57,10 @@ export function createMetrics(storage?: StorageState): Metrics {
   };
 }
 
-function addStorageGauges(registry: Registry, { limitsAreShared, pingStore }: StorageState): void {
+function addStorageGauges(
+  registry: Registry,
+  { limitsAreShared, pingStore, countPending }: StorageState,
+): void {
   new Gauge({
     name: "twin_limits_shared",
     help: "1: hourly limits are those of all processes; 0: what they share is away, and this process limits alone.",
@@ -75,6 +80,17 @@ function addStorageGauges(registry: Registry, { limitsAreShared, pingStore }: St
         pingStore().then(() => true),
       ).catch(() => false);
       this.set(answered === true ? 1 : 0);
+    },
+  });
+  if (!countPending) return;
+  new Gauge({
+    name: "twin_webhook_pending",
+    help: "Deliveries to webhooks that are tried, or will be, by all processes.",
+    registers: [registry],
+    async collect() {
+      const pending = await within(systemClock, pingMs, countPending()).catch(() => undefined);
+      if (pending === undefined) this.remove();
+      else this.set(pending);
     },
   });
 }
@@ -149,6 +165,12 @@ function createInstruments(registry: Registry) {
       help: "Replies that this process took over from one that stopped renewing its lease.",
       registers,
     }),
+    webhookTries: new Counter({
+      name: "twin_webhook_deliveries_total",
+      help: "Tries of deliveries to webhooks, by event and what became of the delivery (delivered, pending, failed).",
+      labelNames: ["event", "status"],
+      registers,
+    }),
     requests: new Histogram({
       name: "http_server_request_duration_seconds",
       help: "Time from a request to its answer: of a stream, to its head.",
@@ -161,7 +183,7 @@ function createInstruments(registry: Registry) {
 
 const knownMethods = new Set(["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"]);
 
-function requestCallbacks({ requests, limited, refused, streams }: Instruments): Observer {
+function requestCallbacks({ requests, limited, refused, streams, webhookTries }: Instruments): Observer {
   return {
     requestEnded({ method, route = "none", status, durationMs }) {
       // A client may send any method: it must not make as many time series.
@@ -172,6 +194,7 @@ function requestCallbacks({ requests, limited, refused, streams }: Instruments):
     credentialRefused: ({ reason }) => refused.inc({ reason }),
     streamOpened: () => streams.inc(),
     streamClosed: () => streams.dec(),
+    webhookTried: ({ event, status }) => webhookTries.inc({ event, status }),
   };
 }
 

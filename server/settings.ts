@@ -8,6 +8,7 @@ import { defaultMessageCharacters, messageCharactersRange } from "../adapters/op
 import { continuationModes } from "../adapters/openai-models/continuation.ts";
 import { addressesOf } from "../adapters/postgres/hosts.ts";
 import { parseRedisAddress, redisAddresses } from "../adapters/redis/address.ts";
+import { parseHost } from "../adapters/webhooks/addresses.ts";
 import { isJwksUrl } from "../core/auth/jwks.ts";
 import { minSecretBytes } from "../core/auth/jwt.ts";
 import { isString } from "../core/base/json.ts";
@@ -338,6 +339,21 @@ export const settings = {
     fallback: "on",
     about: "whether `/mcp` is served",
     ...choice(["on", "off"]),
+  }),
+  webhooks: setting({
+    variable: "WEBHOOKS",
+    fallback: "on",
+    about: "whether owners may have addresses told of what happens: see docs/webhooks.md",
+    ...choice(["on", "off"]),
+  }),
+  webhookHosts: setting({
+    variable: "WEBHOOK_HOSTS",
+    fallback: "",
+    otherwise: "none",
+    about: "hosts that webhooks may be at although they are not public, also over `http:`",
+    expected: "hosts such as hooks.internal or 127.0.0.1:9000, comma-separated; without a port, any",
+    parse: (text) => (text === "" ? [] : text.split(",").map((host) => host.trim())),
+    accepts: (hosts) => Array.isArray(hosts) && hosts.every((host) => isString(host) && parseHost(host)),
   }),
   basePath: setting({
     variable: "BASE_PATH",

@@ -111,9 +111,11 @@ export function conversationRoutes({
       summary: "Delete a conversation with its items",
       scope: "full_access",
       success: { status: 200, description: "What was deleted." },
-      async handle({ caller: { reach }, params: { id } }, { store, clock, replies }) {
+      async handle({ caller: { reach }, params: { id } }, { store, clock, replies, tells }) {
         await requireConversation(store, reach, id);
-        replies.drop((await store.deleteConversation(reach, id, clock.now())) ?? conversationNotFound());
+        replies.drop(
+          (await store.deleteConversation(reach, id, clock.now(), { tells })) ?? conversationNotFound(),
+        );
         return { document: JSON.stringify({ id, object: "conversation.deleted", deleted: true }) };
       },
     }),

@@ -298,14 +298,14 @@ async function requireResponse(
 
 /** A log has no holes: a response is deleted with its conversation, and only where that has nothing else. */
 async function deleteResponse({ caller: { reach }, params }: Call, context: HandlerContext): Promise<Result> {
-  const { store, clock, replies } = context;
+  const { store, clock, replies, tells } = context;
   const messageId = messageIdOf(params.id) ?? messageNotFound();
   const { reply } = (await findResponse(messageId, reach, context, 0)) ?? messageNotFound();
   const { id, logLength } = await requireConversation(store, reach, reply.conversationId);
   if (logLength > (reply.alone ? 1 : 2)) {
     refuseParam("response_id", `is one of several in the conversation ${id}; delete that with all it has`);
   }
-  replies.drop((await store.deleteConversation(reach, id, clock.now())) ?? messageNotFound());
+  replies.drop((await store.deleteConversation(reach, id, clock.now(), { tells })) ?? messageNotFound());
   return { document: JSON.stringify({ id: params.id, object: "response", deleted: true }) };
 }
 

@@ -19,6 +19,7 @@ import { forgetMemories, noteErasure } from "./people.ts";
 import { claimFromRow } from "./rows.ts";
 import { forgetTokenSums, TokenSweep } from "./token-budgets.ts";
 import { forgetUsage } from "./usage.ts";
+import { forgetDeliveries, tell, tellOf } from "./webhooks.ts";
 
 /** The store's methods about idempotency claims. */
 export function claimMethods(
@@ -43,15 +44,20 @@ export function claimMethods(
       return result.committed;
     },
 
-    async forgetEndUser(owner, endUser, at) {
+    async forgetEndUser(owner, endUser, at, tells) {
       const sql = "DELETE FROM claims WHERE owner = $1 AND end_user = $2";
-      await driver.batch([
+      const nothingElse = `SELECT NULL AS conversation_id, NULL AS message_id, NULL AS twin_id,
+        CAST($7 AS TEXT) AS end_user, '' AS part`;
+      const result = await driver.batch([
         ...noteErasure({ owner, endUser, at }, exclusive),
         { sql, params: [owner, endUser] },
         forgetMemories(owner, endUser),
         ...forgetUsage(owner, endUser),
         forgetTokenSums(owner, endUser),
+        forgetDeliveries(owner, endUser),
+        ...tell({ tells, owner, event: "person.erased", at }, { sql: nothingElse, params: [endUser] }),
       ]);
+      if (result.committed) tellOf(tells, result.rows);
     },
 
     async sweep(at) {

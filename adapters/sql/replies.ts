@@ -22,6 +22,7 @@ import { markUnanswered } from "./review.ts";
 import { pathFromRow, textOrNull, toJson } from "./rows.ts";
 import { reachedIn, readSpent, reserveTokens, settleTokens } from "./token-budgets.ts";
 import { addUsage } from "./usage.ts";
+import { inConversation, tell, tellOf, tellOfEnd } from "./webhooks.ts";
 
 /** The store's methods about replies in progress. */
 export function replyMethods(
@@ -35,6 +36,7 @@ export function replyMethods(
         beginStatements(begin, way),
       );
       if ("result" in stored) return stored;
+      tellOf(begin.replaces?.tells, stored.rows);
       // Read as the conversation is taken: without a statement of its own.
       const taken = stored.rows.flat().find((row) => "memory" in row);
       return { result: "begun", memory: textOrNull(taken?.memory), ...told(stored.rows) };
@@ -46,7 +48,9 @@ export function replyMethods(
       const stored = await storeMessage(driver, add, { first, length: 1, answeredBy: needed }, (way) =>
         addStatements(add, way),
       );
-      return "result" in stored ? stored : { result: "added", ...told(stored.rows) };
+      if ("result" in stored) return stored;
+      tellOf(add.tells, stored.rows);
+      return { result: "added", ...told(stored.rows) };
     },
 
     async saveReply({ owner, id, content, sources, lastAttempt, lease }): Promise<SaveResult> {
@@ -58,6 +62,7 @@ export function replyMethods(
 
     async endReply(end) {
       const result = await driver.batch(endStatements(end));
+      if (result.committed) tellOf(end.tells, result.rows);
       const reached = result.committed && end.reserved ? reachedIn(result.rows) : [];
       return reached.length > 0 ? reached : result.committed;
     },
@@ -222,13 +227,23 @@ const insertBoth = `INSERT INTO messages (owner, conversation_id, id, role, cont
   ($1, $2, $10, 'assistant', '', 'in_progress', $12, $3, NULL, $11, NULL, $13, $14, $15, $16)`;
 
 function addStatements(add: AddMessage, { path, from, before, replaces }: Way): SqlStatement[] {
-  const { owner, endUser = null, message, claim, answeredBy = null, waits = false } = add;
+  const { owner, endUser = null, message, claim, answeredBy = null, waits = false, tells } = add;
   const { id, conversationId, seq, after, role, author, content, createdAt, finishReason } = message;
   const expected = add.forkAt === undefined ? after : null;
   const isAnswer = role === "assistant";
+  const told = { tells, owner, at: createdAt };
+  const about = inConversation(conversationId, id);
   return [
     ...(claim ? [makeClaim(claim, id)] : []),
     ...(replaces ? endStatements(replaces) : []),
+    // Told before it is stored, as nothing says afterwards whether another question waited.
+    ...(waits && tells ? [{ sql: lockConversation, params: [owner, conversationId] }] : []),
+    ...(waits
+      ? tell(
+          { ...told, event: "conversation.waiting" },
+          { ...about, sql: `${about.sql} AND waiting_since IS NULL` },
+        )
+      : []),
     {
       sql: `${isAnswer ? addAnswer : waits ? addWaiting : addQuestion} WHERE ${isAsKnown}${waits ? " AND answered_by = 'person'" : ""}`,
       params: [
@@ -245,6 +260,7 @@ function addStatements(add: AddMessage, { path, from, before, replaces }: Way): 
       ],
     },
     ...(isAnswer ? [{ sql: answerQuestions, params: [conversationId, seq] }] : []),
+    ...(isAnswer ? tell({ ...told, event: "message.said" }, about) : []),
   ];
 }
 
@@ -253,6 +269,8 @@ const addQuestion = `UPDATE conversations
     last_message_at = $8, updated_at = $8, answered_by = COALESCE($10, answered_by)`;
 const addWaiting = `${addQuestion}, waiting_since = COALESCE(waiting_since, $8)`;
 const addAnswer = `${addQuestion}, waiting_since = NULL`;
+
+const lockConversation = "UPDATE conversations SET updated_at = updated_at WHERE owner = $1 AND id = $2";
 
 const insertAlone = `INSERT INTO messages (owner, conversation_id, id, role, alone, content, status, finish_reason, seq,
     after_id, branch_from, created_at, completed_at, author)
@@ -346,7 +364,10 @@ function endStatements(end: EndReply): SqlStatement[] {
       : { sql: endAbandoned, params: [...params, leaseExpiredBefore], expect: 1 },
     addUsage(end),
     ...(end.unanswered === undefined ? [] : [markUnanswered(end, end.unanswered)]),
-    ...(end.reserved ? settleTokens(id, { tokens: usage?.totalTokens }) : []),
+    ...(end.reserved
+      ? settleTokens(id, { ...end, tokens: usage?.totalTokens, text: undefined, at: completedAt })
+      : []),
+    ...tellOfEnd(end),
   ];
 }
 

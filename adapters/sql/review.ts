@@ -10,9 +10,17 @@ import type { EndReply, Feedback, RatedReply, UnansweredQuestion } from "../../c
 import type { Listing, ReviewSlice, Store } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { messageColumns, messageFromRow } from "./rows.ts";
+import { tell, tellOf } from "./webhooks.ts";
 
 const twinOfMessage = `(SELECT twin_id FROM conversations
   WHERE conversations.owner = $1 AND conversations.id = messages.conversation_id)`;
+
+/** A reply that can be rated, by its id and who may see it: what {@link tell} is about. */
+const ratedNow = `SELECT conversations.id AS conversation_id, messages.id AS message_id, twin_id, end_user, '' AS part
+  FROM messages JOIN conversations
+    ON conversations.owner = messages.owner AND conversations.id = messages.conversation_id
+  WHERE messages.owner = $2 AND messages.id = $7 AND role = 'assistant' AND messages.status <> 'in_progress'
+    AND (CAST($8 AS TEXT) IS NULL OR end_user = CAST($8 AS TEXT))`;
 
 /** Marks a reply whose question has no answer. */
 export function markUnanswered({ owner, id }: EndReply, unanswered: string): SqlStatement {
@@ -27,7 +35,7 @@ export function reviewMethods(
   driver: SqlDriver,
 ): Pick<Store, "rateReply" | "listFeedback" | "listUnanswered"> {
   return {
-    async rateReply({ owner, endUser = null }, id, feedback) {
+    async rateReply({ owner, endUser = null }, id, feedback, tells) {
       const { rating = null, comment = null, updatedAt = null } = feedback ?? {};
       const sql = `UPDATE messages
         SET rating = $4, rating_comment = $5, rated_at = $6, review_twin = ${twinOfMessage}
@@ -35,7 +43,16 @@ export function reviewMethods(
           AND (CAST($3 AS TEXT) IS NULL OR EXISTS (
             SELECT 1 FROM conversations
               WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
-      await driver.batch([{ sql, params: [owner, id, endUser, rating, comment, updatedAt] }]);
+      const result = await driver.batch([
+        { sql, params: [owner, id, endUser, rating, comment, updatedAt] },
+        ...(updatedAt === null
+          ? []
+          : tell(
+              { tells, owner, event: "feedback.given", at: updatedAt },
+              { sql: ratedNow, params: [id, endUser] },
+            )),
+      ]);
+      if (result.committed) tellOf(tells, result.rows);
     },
 
     async listFeedback(owner, slice) {

@@ -14,6 +14,7 @@ import { previousSecrets } from "./steps/previous-secrets.ts";
 import { questionsTold } from "./steps/questions-told.ts";
 import type { SqlDialect, Step } from "./steps/step.ts";
 import { tokenBudgets } from "./steps/token-budgets.ts";
+import { webhooks } from "./steps/webhooks.ts";
 
 export type { Step } from "./steps/step.ts";
 
@@ -38,6 +39,7 @@ export const steps: readonly Step[] = [
   tokenBudgets,
   questionsTold,
   ownTwins,
+  webhooks,
 ];
 
 /** The version of an up-to-date database. An empty one has version 0. */
@@ -76,6 +78,8 @@ export const tables: readonly Table[] = [
   { name: "twin_parts", key: ["owner", "twin_id", "path", "since"], number: "since" },
   { name: "twin_contents", key: ["owner", "digest", "part"], number: "part" },
   { name: "loose_contents", key: ["owner", "digest"] },
+  { name: "webhooks", key: ["id"] },
+  { name: "deliveries", key: ["id"] },
 ];
 
 /** What a database says of itself. */

@@ -3,7 +3,7 @@
  *
  * Every change is one batch of statements that contains its own conditions, so that no transaction stays open while
  * this process computes. Batches touch tables in a fixed order (claims, conversations, messages, totals), and sums of
- * usage once their conversation is locked, so that concurrent ones wait for each other instead of deadlocking.
+ * usage, and what webhooks are told, once their conversation is locked, so that concurrent ones wait for each other instead of deadlocking.
  *
  * @module
  */
@@ -12,6 +12,7 @@ import { type MessagePath, wholePath } from "../../core/store/path.ts";
 import {
   type ApiKeyRecord,
   type ConversationRecord,
+  eventOfEnd,
   type IdempotencyClaim,
   lastUseOf,
   type MadeClaim,
@@ -19,12 +20,13 @@ import {
 import type {
   ConversationChange,
   ConversationSlice,
-  IfIdle,
+  Deletion,
   NamedConversation,
   Reach,
   Slice,
   Store,
 } from "../../core/store/store.ts";
+import type { Telling } from "../../core/store/webhooks.ts";
 import { claimAndRun, claimMethods, dropClaimsOn } from "./claims.ts";
 import { clientTokenMethods, keepClientToken } from "./client-tokens.ts";
 import { deleteMessages, deleteRest, markDeleted, messagesInAPortion } from "./deletion.ts";
@@ -48,6 +50,7 @@ import {
 } from "./rows.ts";
 import { settleTokens, tokenBudgetMethods } from "./token-budgets.ts";
 import { addRunning, usageMethods } from "./usage.ts";
+import { tell, tellOf, webhookMethods } from "./webhooks.ts";
 
 /** Options of {@link createSqlStore}. */
 export interface SqlStoreOptions {
@@ -71,6 +74,7 @@ export function createSqlStore(driver: SqlDriver, { exclusive }: SqlStoreOptions
     ...peopleMethods(driver),
     ...tokenBudgetMethods(driver),
     ...ownTwinMethods(driver),
+    ...webhookMethods(driver, exclusive),
     async ping() {
       await driver.all(readNewest, [""]);
     },
@@ -196,7 +200,7 @@ function conversationMethods(
       return result.committed ? twinId : (await getConversation(driver, reach, id))?.twinId;
     },
 
-    deleteConversation: (reach, id, at, condition) => deleteConversation(driver, reach, id, at, condition),
+    deleteConversation: (reach, id, at, how) => deleteConversation(driver, reach, id, at, how),
 
     async findIdleConversations({ before, after, limit }) {
       const rows = await driver.all(
@@ -327,7 +331,7 @@ async function deleteConversation(
   reach: Reach,
   id: string,
   at: number,
-  { idleSince }: IfIdle = {},
+  { idleSince, tells }: Deletion = {},
 ): Promise<ConversationRecord | undefined> {
   const { owner, endUser = null } = reach;
   // As it was found, so that the tokens of a reply in progress are settled, the right total is less, and what is used again
@@ -352,16 +356,33 @@ async function deleteConversation(
         expect: 1,
       },
       addRunning(found, at), // after the conversation is locked: none of its replies ends meanwhile
-      ...(replyId === null ? [] : settleTokens(replyId, { tokens: undefined })),
+      ...(replyId === null
+        ? []
+        : settleTokens(replyId, { tokens: undefined, tells, owner, at, endUser: found.endUser })),
+      ...tellOfRunning(found, at, tells),
       deleteMessages(owner, id, isLong ? found.logLength - 2 : 0, Number.MAX_SAFE_INTEGER),
       ...(isLong ? [markDeleted(owner, id)] : []),
       takeFromTotal(owner, listName()),
       takeFromTotal(owner, listName(found.twinId)),
     ]);
+    if (result.committed) tellOf(tells, result.rows);
     const row = result.committed ? result.rows[1]?.[0] : undefined;
     if (row && isLong) await deleteRest(driver, owner, id);
     if (row) return conversationFromRow(row);
   }
+}
+
+/** Tells that the reply in progress of a conversation that is deleted was cancelled. */
+function tellOfRunning(
+  { owner, id, replyId, twinId, endUser }: ConversationRecord,
+  at: number,
+  tells: Telling | undefined,
+): SqlStatement[] {
+  if (replyId === null) return [];
+  const sql = `SELECT CAST($7 AS TEXT) AS conversation_id, CAST($8 AS TEXT) AS message_id, CAST($9 AS TEXT) AS twin_id,
+      CAST($10 AS TEXT) AS end_user, '' AS part`;
+  const params = [id, replyId, twinId, endUser];
+  return tell({ tells, owner, event: eventOfEnd("cancelled"), at }, { sql, params });
 }
 
 /** The conversation with the owner `$1`, the twin `$2` and the name `$4`, of the end user `$3` or, if that is empty, of none. */

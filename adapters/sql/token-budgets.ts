@@ -16,8 +16,10 @@ import {
   tokenBudgetPercents,
   tokensReserved,
 } from "../../core/store/token-budgets.ts";
+import type { TellingWrite } from "../../core/store/webhooks.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { personOf } from "./people.ts";
+import { tell } from "./webhooks.ts";
 
 const name = "scope, owner, person, subject, period";
 
@@ -114,14 +116,24 @@ function limitOf(
       AND (expires_at IS NULL OR expires_at > ${parameter(at)}))`;
 }
 
+/** What a reply took, and whose webhooks are told of what it used up. */
+interface SettledTokens extends TellingWrite {
+  /** Undefined: its model did not say. */
+  readonly tokens: number | undefined;
+  readonly text?: string | undefined;
+  readonly owner?: string;
+  readonly at?: number;
+  /** Whose it is; or the conversation that says so. */
+  readonly endUser?: string | null;
+  readonly conversationId?: string;
+}
+
 /**
  * Counts what a reply took instead of what was reserved for it, if that was. What its model did not say is counted by the text
  * that is stored of it, or by `text`, if that is given. The sums are locked in the order in which {@link reserveTokens} does.
  */
-export function settleTokens(
-  id: string,
-  { tokens, text }: { readonly tokens: number | undefined; readonly text?: string },
-): SqlStatement[] {
+export function settleTokens(id: string, settled: SettledTokens): SqlStatement[] {
+  const { tokens, text } = settled;
   const length =
     text === undefined ? "(SELECT length(content) FROM messages WHERE id = $1)" : "CAST($3 AS BIGINT)";
   const took = `COALESCE(CAST($2 AS BIGINT), CASE WHEN COALESCE(${length}, 0) = 0 THEN 0
@@ -137,15 +149,35 @@ export function settleTokens(
           SET used = token_sums.used + excluded.used, reserved = token_sums.reserved + excluded.reserved`,
       params: [id, tokens ?? null, ...(text === undefined ? [] : [[...text].length])],
     },
-    ...tokenBudgetPercents.map((percent) => ({
-      sql: `UPDATE token_sums SET told = ${percent}
-        WHERE (${name}) IN (SELECT ${name} FROM token_reservations WHERE reply_id = $1)
-          AND told < ${percent} AND used * 100 >= most * ${percent}
-        RETURNING scope, owner, subject, period, most, ${percent} AS percent`,
-      params: [id],
-    })),
+    ...tokenBudgetPercents.flatMap((percent) => [
+      ...tellOfReached(id, percent, settled),
+      {
+        sql: `UPDATE token_sums SET told = ${percent}
+          WHERE (${name}) IN (SELECT ${name} FROM token_reservations WHERE reply_id = $1)
+            AND told < ${percent} AND used * 100 >= most * ${percent}
+          RETURNING scope, owner, subject, period, most, ${percent} AS percent`,
+        params: [id],
+      },
+    ]),
     { sql: "DELETE FROM token_reservations WHERE reply_id = $1", params: [id] },
   ];
+}
+
+/** Tells webhooks of what will be noted as used up. The sums are locked already: it is told once. */
+function tellOfReached(
+  id: string,
+  percent: number,
+  { tells, owner = "", at = 0, endUser = null, conversationId = "" }: SettledTokens,
+): SqlStatement[] {
+  const sql = `SELECT NULL AS conversation_id, NULL AS message_id,
+      CASE WHEN scope = 'twin' THEN subject END AS twin_id,
+      CASE WHEN scope = 'endUser' THEN COALESCE(CAST($8 AS TEXT), (SELECT end_user FROM conversations
+        WHERE owner = $2 AND id = $9)) END AS end_user,
+      '_' || scope || '_' || period AS part
+    FROM token_sums WHERE (${name}) IN (SELECT ${name} FROM token_reservations WHERE reply_id = $7)
+      AND told < ${percent} AND used * 100 >= most * ${percent}`;
+  const told = { tells, owner, event: "budget.reached", at } as const;
+  return tell(told, { sql, params: [id, endUser, conversationId] });
 }
 
 /** What statements of {@link settleTokens} among others have found to be used up. */

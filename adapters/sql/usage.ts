@@ -16,6 +16,7 @@ import type { Store, UsageGroup, UsageSum } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { personOf, takeTurns } from "./people.ts";
 import { reachedIn, settleTokens } from "./token-budgets.ts";
+import { tellOf } from "./webhooks.ts";
 
 /** Each reply counts in three sums: the owner's, those with its twin, and those of its end user, each by day. */
 const kinds: readonly UsageGroup[] = ["day", "endUser", "twin"];
@@ -96,13 +97,17 @@ const sumsAtOnce = 10_000;
 /** The store's methods about usage. */
 export function usageMethods(driver: SqlDriver, exclusive: boolean): Pick<Store, "countReply" | "listUsage"> {
   return {
-    async countReply({ beganAt, reserved, ...reply }) {
-      const { owner, endUser, usage } = reply;
+    async countReply({ beganAt, reserved, tells, ...reply }) {
+      const { owner, endUser, completedAt: at, usage } = reply;
       const settled = reserved
-        ? settleTokens(reserved.id, { tokens: usage?.totalTokens, text: reserved.text })
+        ? settleTokens(reserved.id, {
+            ...{ tokens: usage?.totalTokens, text: reserved.text },
+            ...{ tells, owner, at, endUser },
+          })
         : [];
       const count = async (statements: readonly SqlStatement[]) => {
         const counted = await driver.batch([...statements, ...settled]);
+        if (counted.committed) tellOf(tells, counted.rows);
         return counted.committed ? reachedIn(counted.rows) : undefined;
       };
       const nobodys = addEach({ ...reply, endUser: null }, "WHERE true", []);

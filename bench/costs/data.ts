@@ -77,6 +77,10 @@ export async function fill(run: (sql: string) => Promise<unknown>): Promise<void
     );
   await run(`INSERT INTO api_keys (owner, id, name, scope, prefix, hash, created_at, revoked_at) ${numbers(1_000)}
     SELECT '${owner}', 'key_' || i, '${costly.repeat(100)}', 'read_only', 'twin_' || i, 'hash ' || i, ${at} + i, ${at} + i FROM n`);
+  await run(`INSERT INTO webhooks (id, owner, url, secret, status, created_at)
+    VALUES ('hook_0', '${owner}', 'https://192.0.2.1/', 'whsec_', 'active', ${at})`);
+  await run(`INSERT INTO deliveries (id, webhook_id, owner, event, status, attempts, due_at, created_at) ${numbers(100_000)}
+    SELECT 'dlv_' || i, 'hook_0', '${owner}', 'reply.completed', 'failed', 11, ${at} + i, ${at} + i FROM n`);
   // 300,000 sums of end users: of many on a few days, and of some on each day. The other sums are as many as there are days.
   const sums =
     "INSERT INTO usage_sums (owner, kind, name, day, replies, input_tokens, output_tokens, cached_input_tokens)";

@@ -106,6 +106,9 @@ const gets: readonly (readonly [who: string, what: string, path: string, mayTake
   ["j", "a twin's versions", "/twins/own/versions"],
   ["j", "a twin's documents", "/twins/own/documents?limit=100"],
   ["j", "a twin's document of 1 MiB", "/twins/own/documents/long.md", inParts],
+  ["j", "the owner's webhooks", "/webhooks?limit=100"],
+  ["j", "a webhook", "/webhooks/hook_0"],
+  ["j", "100 deliveries", "/webhooks/hook_0/deliveries?limit=100"],
 ];
 
 const pairs = Object.fromEntries(
@@ -177,6 +180,16 @@ const writes: readonly (readonly [
   ["j", "POST", "a key with a name of 100 characters", "/auth/api-keys", { name: costly.repeat(100) }],
   ["j", "POST", "a key, rotated", "/auth/api-keys/key_0/rotate", {}],
   ["j", "DELETE", "a key, revoked", "/auth/api-keys/key_0"],
+  [
+    "j",
+    "POST",
+    "a webhook with an address of 2,048 characters",
+    "/webhooks",
+    { url: `https://192.0.2.1/${"a".repeat(2_030)}`, description: costly.repeat(200) },
+  ],
+  ["j", "POST", "a webhook, rotated", "/webhooks/hook_0/rotate"],
+  ["j", "POST", "a delivery, tried again", "/webhooks/hook_0/deliveries/dlv_0/retry"],
+  ["j", "DELETE", "a webhook, deleted", "/webhooks/hook_0"],
   ["tf", "POST", "/mcp: 1,000 twins", "/mcp", toolCall("list_twins", {})],
   [
     "tf",

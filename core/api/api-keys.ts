@@ -29,7 +29,7 @@ export const apiKeyRoutes = [
     summary: "Create an API key; its secret is shown only once",
     credential: "token",
     audit: { action: "create_key", object: "id" },
-    ownerPolicy: { capacity: 30 },
+    ownerPolicy: { bucket: "owner", capacity: 30 },
     body: createApiKeySchema,
     knownMembersOnly: true, // a misspelt expiresInDays would make a key that never ends
     idempotency: "refused",
@@ -105,7 +105,7 @@ export const apiKeyRoutes = [
     summary: "Give an API key another secret, which is shown only once; the one before works for a while",
     credential: "token",
     audit: { action: "rotate_key", object: "id" },
-    ownerPolicy: { capacity: 30 },
+    ownerPolicy: { bucket: "owner", capacity: 30 },
     body: rotateApiKeySchema,
     knownMembersOnly: true, // a misspelt overlapSeconds would leave a secret that leaked in use for a day
     idempotency: "refused",

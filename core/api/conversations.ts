@@ -182,10 +182,10 @@ export const conversationRoutes = [
     scope: "full_access",
     success: { status: 204, description: "The conversation is deleted." },
     errors: ["conversation_not_found"],
-    async handle({ caller: { reach }, params }, { store, clock, replies }) {
+    async handle({ caller: { reach }, params }, { store, clock, replies, tells }) {
       if (reach.twinIds) await requireConversation(store, reach, params.id);
       const conversation =
-        (await store.deleteConversation(reach, params.id, clock.now())) ?? conversationNotFound();
+        (await store.deleteConversation(reach, params.id, clock.now(), { tells })) ?? conversationNotFound();
       replies.drop(conversation);
       return {};
     },

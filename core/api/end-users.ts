@@ -63,12 +63,12 @@ export const endUserRoutes = [
     success: { status: 200, description: "What was erased.", schema: erasedSchema },
     async handle({ caller: { owner }, params }, context) {
       const { endUser } = params;
-      const { store, keys, replies, clock } = context;
+      const { store, keys, replies, clock, tells } = context;
       const clientTokens = await store.deleteClientTokens(owner, endUser, clock.now());
       keys.forgetClientTokens(owner, endUser);
       await replies.erase(owner, endUser); // before the sums: they are counted under the name once more
       const erased = await eraseConversations(context, { owner, endUser });
-      await store.forgetEndUser(owner, endUser, clock.now());
+      await store.forgetEndUser(owner, endUser, clock.now(), tells);
       await forgetBuckets(context, owner, endUser).catch((error: unknown) => {
         throw unavailable(error); // to be repeated: nothing may be left
       });

@@ -38,10 +38,10 @@ export const reviewRoutes = [
     summary: "Say what a person thinks of a reply that has ended",
     body: rateMessageSchema,
     success: { status: 200, description: "The feedback as it is now.", schema: feedbackSchema },
-    async handle({ caller: { reach }, params, body }, { store, clock }) {
+    async handle({ caller: { reach }, params, body }, { store, clock, tells }) {
       const { id } = await requireEndedReply(store, reach, params);
       const feedback = { rating: body.rating, comment: body.comment ?? null, updatedAt: clock.now() };
-      await store.rateReply(reach, id, feedback);
+      await store.rateReply(reach, id, feedback, tells);
       return { data: feedbackResource(feedback) };
     },
   }),

@@ -18,6 +18,7 @@ import { ownTwinRoutes } from "./own-twins.ts";
 import { reviewRoutes } from "./review.ts";
 import { statusRoutes } from "./status.ts";
 import { twinRoutes } from "./twins.ts";
+import { webhookRoutes } from "./webhooks.ts";
 
 /** Every endpoint, once. */
 export const routes = [
@@ -27,6 +28,7 @@ export const routes = [
   ...messageRoutes,
   ...reviewRoutes,
   ...apiKeyRoutes,
+  ...webhookRoutes,
   ...clientTokenRoutes,
   ...endUserRoutes,
   ...memoryRoutes,

@@ -9,7 +9,7 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Clock } from "./clock.ts";
 
 /** The kinds of identifiers that the service creates: for its resources, for a request, for a running service. */
-export type IdPrefix = "conv" | "msg" | "key" | "req" | "run";
+export type IdPrefix = "conv" | "msg" | "key" | "req" | "run" | "hook" | "dlv";
 
 /** Creates the next identifier of a kind, such as `msg_06f1c2k8w1v3x5z7a9b2d4e6g8`. */
 export type NewId = (prefix: IdPrefix) => string;

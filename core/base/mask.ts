@@ -27,7 +27,10 @@ const usualTokens = `${written("eyJ")}${base64url}{10,}(?:${dot}${base64url}*){0
 const ew = `${encodable("e")}(?:[wy]|%(?:25)*7[79])`;
 const otherTokens = `(?<=^|[^\\w-]|%(?:25)*20)${ew}${base64url}{8,}(?:${dot}${base64url}{8,}){2}`;
 
-const credentials = new RegExp(`${keys}|${usualTokens}|${otherTokens}`, "g");
+/** What signs deliveries to webhooks, in base64. */
+const webhookSecrets = `(${written("whsec_")})(?:[0-9A-Za-z+/=]|%(?:25)*[2-7][0-9A-Fa-f]){16,}`;
+
+const credentials = new RegExp(`${keys}|${webhookSecrets}|${usualTokens}|${otherTokens}`, "g");
 
 /** What each of them begins with. Most texts have none of it, and are not searched: each request is logged. */
 function mayHaveOne(text: string): boolean {
@@ -35,6 +38,7 @@ function mayHaveOne(text: string): boolean {
   return (
     text.includes("twin_") ||
     text.includes("twinct_") ||
+    text.includes("whsec_") ||
     text.includes("%") ||
     /\be[wy][\w-]{8}|eyJ/.test(text)
   );
@@ -43,7 +47,10 @@ function mayHaveOne(text: string): boolean {
 /** A text without what looks like an API key, a client token or a JWT. */
 export function maskCredentials(text: string): string {
   if (!mayHaveOne(text)) return text;
-  return text.replace(credentials, (_, marker: string | undefined) => `${marker ?? "eyJ"}…`);
+  return text.replace(
+    credentials,
+    (_, marker: string | undefined, webhook: string | undefined) => `${marker ?? webhook ?? "eyJ"}…`,
+  );
 }
 
 /** A log to which no entry comes with a credential in it. */

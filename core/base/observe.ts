@@ -95,6 +95,14 @@ export interface RateLimited {
   readonly scope: string | undefined;
 }
 
+/** A delivery to a webhook that this process has tried. */
+export interface WebhookTried {
+  /** What it tells of, such as `reply.completed`. */
+  readonly event: string;
+  /** How the delivery is after that: `pending`, if it will be tried again. */
+  readonly status: "delivered" | "pending" | "failed";
+}
+
 /** A request whose credential was refused with 401. */
 export interface CredentialRefused {
   readonly requestId: string;
@@ -117,6 +125,7 @@ export interface Observer {
   streamClosed?(event: FollowedStream): void;
   rateLimited?(event: RateLimited): void;
   credentialRefused?(event: CredentialRefused): void;
+  webhookTried?(event: WebhookTried): void;
   /**
    * The W3C trace context that a reply's request to its model carries. Without it, or if it returns undefined, the
    * model gets the one that came with the send.
@@ -135,6 +144,7 @@ const callbacks = [
   "streamClosed",
   "rateLimited",
   "credentialRefused",
+  "webhookTried",
   "traceparentOf",
 ] as const satisfies readonly (keyof Observer)[];
 

@@ -16,7 +16,6 @@ import {
 import { type AuthenticateUser, type HostUser, requireHostUser } from "../auth/host-users.ts";
 import type { VerifiedToken, VerifyToken } from "../auth/jwt.ts";
 import type { Authenticated, KeyLookup } from "../auth/key-lookup.ts";
-import type { RatePolicy } from "../limits/token-bucket.ts";
 import type { ApiKeyRecord } from "../store/records.ts";
 import type { TokenBudget } from "../store/token-budgets.ts";
 import { ApiError } from "../wire/errors.ts";
@@ -132,7 +131,7 @@ const anonymous: Caller = {
   budgets: [],
 };
 
-function fromToken(verified: VerifiedToken | string, policy: RatePolicy | undefined): Caller {
+function fromToken(verified: VerifiedToken | string, policy: Route["ownerPolicy"]): Caller {
   const {
     owner,
     requestsPerHour: grantsPerHour,
@@ -144,7 +143,7 @@ function fromToken(verified: VerifiedToken | string, policy: RatePolicy | undefi
   if (!isOwnerName(owner)) {
     throw new TypeError("verifyToken must resolve with the owner, 1 to 255 printable characters, or reject.");
   }
-  const bucket = policy && { id: `owner:${owner}`, policy };
+  const bucket = policy && { id: `${policy.bucket}:${owner}`, policy };
   const grants = { grantsPerHour, ownerTokensPerDay };
   return { ...anonymous, owner, reach: { owner }, bucket, ...grants };
 }

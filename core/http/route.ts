@@ -12,9 +12,11 @@ import type { Log } from "../base/log.ts";
 import type { Held, MemoryBudget } from "../base/memory-budget.ts";
 import type { NamedBucket, RateDecision, RateLimiter, RatePolicy } from "../limits/token-bucket.ts";
 import type { Replies, RunningLimit } from "../replies/replies.ts";
+import type { WebhookDelivery } from "../store/deliverer.ts";
 import type { ApiKeyRecord, Scope } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
 import type { TokenBudget } from "../store/token-budgets.ts";
+import type { Telling } from "../store/webhooks.ts";
 import type { OwnTwins } from "../twins/own-twins.ts";
 import type { TwinSource } from "../twins/twins.ts";
 import type { ApiError, ErrorCode } from "../wire/errors.ts";
@@ -31,6 +33,7 @@ export interface PathParams {
   readonly twinId: string;
   readonly version: string;
   readonly path: string;
+  readonly deliveryId: string;
 }
 
 /** What handlers work with. */
@@ -41,6 +44,10 @@ export interface HandlerContext {
   readonly ownTwins: OwnTwins | undefined;
   readonly replies: Replies;
   readonly keys: KeyLookup;
+  /** Which addresses can be told of what happens. Undefined: webhooks are off. */
+  readonly webhooks: Pick<WebhookDelivery, "check"> | undefined;
+  /** Lets writes tell webhooks. Undefined: webhooks are off. */
+  readonly tells: Telling | undefined;
   readonly limiter: RateLimiter;
   readonly log: Log;
   readonly clock: Clock;
@@ -170,7 +177,7 @@ export type Credential = "api_key" | "token" | "manager" | "none";
 
 /** How an endpoint answers when it succeeds. */
 export interface Success {
-  readonly status: 200 | 201 | 204;
+  readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
   /** Other statuses with the same schema, and what each means. */
   readonly also?: Readonly<Partial<Record<201 | 202, string>>>;
@@ -231,8 +238,10 @@ export interface Route {
   readonly ownersOnly?: true;
   /** Whether a request costs none of its key's tokens. */
   readonly free?: true;
-  /** A limit on an owner's requests to this endpoint, if it takes a JWT. */
-  readonly ownerPolicy?: RatePolicy;
+  /** Whether there is such an endpoint only in a service that has webhooks. */
+  readonly needsWebhooks?: true;
+  /** A limit on an owner's requests to this endpoint, if it takes a JWT. Those with the same `bucket` share one. */
+  readonly ownerPolicy?: RatePolicy & { readonly bucket: "owner" | "webhooks" };
   /**
    * The schema of path parameters that are not ids of this service. What it refuses is a `validation_error`; what cannot
    * be an id names no endpoint.

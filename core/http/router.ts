@@ -166,7 +166,15 @@ function paramsOf(route: Route, path: string, given: Partial<PathParams> = {}): 
   return { ...noParams, ...params };
 }
 
-const noParams: PathParams = { id: "", messageId: "", endUser: "", twinId: "", version: "", path: "" };
+const noParams: PathParams = {
+  id: "",
+  messageId: "",
+  endUser: "",
+  twinId: "",
+  version: "",
+  path: "",
+  deliveryId: "",
+};
 
 /** The child of a node for a segment of a route's pattern, created if it is missing. */
 function childOf(parent: PathNode, segment: string, route: Route): PathNode {

@@ -11,6 +11,7 @@ import type { MemoryBudget } from "../base/memory-budget.ts";
 import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { Lease, Store } from "../store/store.ts";
+import type { Telling } from "../store/webhooks.ts";
 import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
 import type { Guard } from "../twins/guard.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
@@ -46,6 +47,10 @@ export interface ReplyContext {
   readonly waitUntil: ((work: Promise<unknown>) => void) | undefined;
   /** What a shutdown waits for: sends on their way to the store, producers, and waits for the ends of replies. */
   readonly inFlight: InFlight;
+  /** Lets writes tell webhooks. Undefined: webhooks are off. */
+  readonly tells: Telling | undefined;
+  /** Delivers what is due to webhooks. Undefined: webhooks are off. */
+  readonly deliverDue: (() => Promise<void>) | undefined;
   readonly counts: RunningCounts;
   /** What all hold in memory. */
   readonly memory: MemoryBudget;

@@ -290,6 +290,7 @@ export class Saver {
       ...(sources?.length === 0 && { unanswered: key() }),
       ...(this.#handsOver(state) && { handsOver: true as const }),
       ...(reserved && { reserved }),
+      tells: this.#context.tells,
     };
     return { message, end };
   }

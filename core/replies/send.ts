@@ -185,14 +185,14 @@ async function expect(
 /** `waits`: whether it is a question that waits for a person, and so is stored only while a person answers. */
 function storeAlone(context: ReplyContext, running: RunningReplies, say: Say, waits: boolean) {
   const { owner, endUser, conversationId, role, content, author, answeredBy, claim } = say;
-  const { store, newId, clock, conversations } = context;
+  const { store, newId, clock, conversations, tells } = context;
   const ids = { question: newId("msg"), reply: "" };
   return storeInPlace(context, running, say, async ({ seq, after, forkAt, replaces }) => {
     const fields = { conversationId, content, twinRevision: null, seq, after };
     const { question } = newMessages(fields, ids, clock.now());
     const finishReason = role === "assistant" ? ("stop" as const) : null;
     const message = { ...question, role, author, finishReason, alone: true };
-    const add = { owner, endUser, message, claim, forkAt, replaces, answeredBy, waits };
+    const add = { owner, endUser, message, claim, forkAt, replaces, answeredBy, waits, tells };
     const added = await store.addMessage(add);
     if (added.result !== "added") return added;
     tellReached(context, added.reached);

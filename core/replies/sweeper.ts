@@ -58,14 +58,17 @@ export class Sweeper {
 
   /** Settles what an earlier process has left, then looks for abandoned replies every two seconds. Call it until it resolves. */
   async start(): Promise<void> {
-    const { store, clock } = this.#context;
+    const { store, clock, deliverDue } = this.#context;
     // On a store that only this process uses, another process's lease is that of an earlier run.
     await this.#look(store.exclusive, Number.MAX_SAFE_INTEGER);
     if (this.#stopped) return;
     this.#sweeping = [
       this.#repeat("the store", () => this.#sweepReplies()),
       // Separately, so that claims that are many, or cannot be deleted, do not keep replies from being ended.
-      this.#repeat("expired idempotency keys and client tokens", () => store.sweep(clock.now())),
+      this.#repeat("expired idempotency keys and client tokens", async () => {
+        await store.sweep(clock.now());
+        await deliverDue?.(); // without a timer of its own, as usually nothing is due
+      }),
     ];
   }
 
@@ -141,10 +144,10 @@ export class Sweeper {
   }
 
   async #end(found: AbandonedReply, leaseExpiredBefore: number): Promise<void> {
-    const { store, clock, log } = this.#context;
+    const { store, clock, log, tells } = this.#context;
     const { owner, conversationId, id, cancelRequested, reserved } = found;
     const outcome = cancelRequested ? cancelled : failed("interrupted");
-    const of = { owner, conversationId, id, completedAt: clock.now(), leaseExpiredBefore };
+    const of = { owner, conversationId, id, completedAt: clock.now(), leaseExpiredBefore, tells };
     const ended = await store.endReply({ ...of, ...outcome, ...(reserved && { reserved }) });
     tellReached(this.#context, ended);
     if (ended) log("warn", "an abandoned reply was ended", { messageId: id });

@@ -182,8 +182,9 @@ async function count(
   const who = { owner, endUser: endUser ?? null, twinId: twin.id };
   const when = { beganAt: createdAt, completedAt: completedAt ?? createdAt };
   const reserved = isReserved ? { id, text } : undefined;
+  const { store, tells } = context;
   try {
-    tellReached(context, await context.store.countReply({ ...who, ...when, usage, reserved }));
+    tellReached(context, await store.countReply({ ...who, ...when, usage, reserved, tells }));
   } catch (error) {
     report.log("error", "a reply could not be counted", { usage, error });
   }

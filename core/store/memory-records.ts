@@ -20,6 +20,7 @@ import {
 } from "./records.ts";
 import type { Lease, Listing, Reach, Slice } from "./store.ts";
 import type { TokenReservation } from "./token-budgets.ts";
+import type { DeliveryRecord, EventSubject, WebhookRecord } from "./webhooks.ts";
 
 /** An API key. */
 export interface KeyEntry {
@@ -78,6 +79,19 @@ export interface TokenSumEntry {
   told: number;
 }
 
+/** A delivery, and what it tells. */
+export interface DeliveryEntry {
+  record: DeliveryRecord;
+  readonly webhook: WebhookRecord["id"];
+  readonly owner: string;
+  readonly subject: EventSubject;
+  /** Who tries it. Undefined: nobody. */
+  holder: string | undefined;
+  /** When it is tried, or the lease ends under which it is tried. */
+  dueAt: number;
+  triedAt: number | null;
+}
+
 /** What one owner has. Every look-up begins here, which hides the records of other owners. */
 export interface OwnerRecords {
   readonly keys: Map<string, KeyEntry>;
@@ -133,6 +147,9 @@ export interface MemoryRecords {
   readonly leases: Map<string, Lease>;
   /** By the reply's id. */
   readonly reservations: Map<string, TokenReservation>;
+  /** By id. */
+  readonly webhooks: Map<string, WebhookRecord>;
+  readonly deliveries: Map<string, DeliveryEntry>;
 }
 
 /** An empty store's records. */
@@ -147,6 +164,8 @@ export function newRecords(): MemoryRecords {
     tokenSums: new Map(),
     reservations: new Map(),
     leases: new Map(),
+    webhooks: new Map(),
+    deliveries: new Map(),
   };
 }
 

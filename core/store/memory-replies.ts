@@ -18,6 +18,7 @@ import {
   type UsageEntry,
 } from "./memory-records.ts";
 import { reserveInstead, type Settlement, settle } from "./memory-token-budgets.ts";
+import { subjectIn, tell, tellReached } from "./memory-webhooks.ts";
 import { lengthOf, pathTo, withMessages } from "./path.ts";
 import {
   type Answerer,
@@ -25,6 +26,7 @@ import {
   dayOf,
   type EndReply,
   ended,
+  eventOfEnd,
   type MessageRecord,
   mostBranches,
 } from "./records.ts";
@@ -140,7 +142,7 @@ function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
 }
 
 function addMessage(records: MemoryRecords, add: AddMessage): AddResult {
-  const { message, answeredBy, waits = false } = add;
+  const { owner, message, answeredBy, waits = false, tells } = add;
   const needed = waits ? "person" : undefined;
   const place = takePlace(records, add, message, { resourceId: message.id, answeredBy: needed });
   if ("result" in place) return place;
@@ -159,6 +161,9 @@ function addMessage(records: MemoryRecords, add: AddMessage): AddResult {
     const last = before.findLastIndex(({ record }) => record.alone && record.role === "assistant");
     for (const entry of before.slice(last + 1)) entry.unanswered = undefined;
   }
+  const told = { owner, at: message.createdAt, subject: subjectIn(conversation, message.id) };
+  if (isAnswer) tell(records, tells, { ...told, event: "message.said" });
+  if (waits && record.waitingSince === null) tell(records, tells, { ...told, event: "conversation.waiting" });
   return { result: "added", ...reachedIn(reached) };
 }
 
@@ -201,7 +206,12 @@ function takePlace(
   if (isBranch) branches.push({ seq, from });
   if (forkAt !== undefined) conversation.path = pathTo(forkAt, path, branches);
   keepClaim(records, claim, resourceId);
-  if (running && replaces) endRunning(records, running, replaces);
+  if (running && replaces) {
+    const { tells, completedAt: at } = replaces;
+    const { endUser: person } = conversation.record;
+    tellReached(records, tells, { owner, at, endUser: person, reached: reserved.reached });
+    endRunning(records, running, replaces);
+  }
   return { owned, conversation, reached: reserved.reached };
 }
 
@@ -231,10 +241,19 @@ function store(owned: OwnerRecords, ...entries: [MessageEntry, ...MessageEntry[]
 }
 
 function endRunning(records: MemoryRecords, entry: MessageEntry, end: EndReply): readonly ReachedBudget[] {
+  const { conversation, record } = entry;
+  const { owner, completedAt: at, status, handsOver, tells } = end;
+  const isNew = conversation.record.waitingSince === null;
   const reached = settle(records, settlementOf(entry, end));
+  tellReached(records, tells, { owner, at, endUser: conversation.record.endUser, reached });
   endEntry(entry, end);
   countEntry(records, entry, end);
   records.running.delete(entry);
+  const event = eventOfEnd(status);
+  tell(records, tells, { owner, event, at, subject: subjectIn(conversation, record.id) });
+  const question = subjectIn(conversation, record.after ?? record.id);
+  if (handsOver && isNew)
+    tell(records, tells, { owner, event: "conversation.waiting", at, subject: question });
   return reached;
 }
 
@@ -319,9 +338,13 @@ function sumOf(one: Counts, other: Counts): Counts {
 export function usageMethods(records: MemoryRecords): Pick<Store, "countReply" | "listUsage"> {
   const { usage } = records;
   return {
-    async countReply({ reserved, ...reply }) {
+    async countReply({ reserved, tells, ...reply }) {
       addUsage(records, reply);
-      return reserved ? settle(records, { ...reserved, tokens: reply.usage?.totalTokens }) : [];
+      if (!reserved) return [];
+      const { owner, endUser, completedAt: at, usage } = reply;
+      const reached = settle(records, { ...reserved, tokens: usage?.totalTokens });
+      tellReached(records, tells, { owner, at, endUser, reached });
+      return reached;
     },
 
     async listUsage(owner, { from, to, groupBy, offset, limit }) {

@@ -5,6 +5,7 @@
  */
 
 import { findMessage, type MemoryRecords, type MessageEntry } from "./memory-records.ts";
+import { subjectIn, tell } from "./memory-webhooks.ts";
 import { firstCharacters, type RatedReply, type UnansweredQuestion } from "./records.ts";
 import type { ReviewSlice, Store } from "./store.ts";
 
@@ -14,10 +15,14 @@ export function reviewMethods(
 ): Pick<Store, "rateReply" | "listFeedback" | "listUnanswered"> {
   const ofOwner = (owner: string) => [...(records.owners.get(owner)?.messages.values() ?? [])];
   return {
-    async rateReply(reach, id, feedback) {
+    async rateReply(reach, id, feedback, tells) {
       const entry = findMessage(records, reach, id);
       if (entry?.record.role !== "assistant" || entry.record.status === "in_progress") return;
       entry.record = { ...entry.record, feedback };
+      if (!feedback) return;
+      const { owner } = reach;
+      const subject = subjectIn(entry.conversation, id);
+      tell(records, tells, { owner, event: "feedback.given", at: feedback.updatedAt, subject });
     },
 
     async listFeedback(owner, slice) {

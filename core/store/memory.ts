@@ -30,9 +30,11 @@ import {
 import { countEntry, forgetUsage, replyMethods, takeOverMethods, usageMethods } from "./memory-replies.ts";
 import { reviewMethods } from "./memory-review.ts";
 import { forgetTokenSums, settle, sweepTokenSums, tokenBudgetMethods } from "./memory-token-budgets.ts";
+import { forgetDeliveries, subjectIn, tell, tellReached, webhookMethods } from "./memory-webhooks.ts";
 import { lengthOf, pathTo, wholePath } from "./path.ts";
-import { type ConversationRecord, isLiveKey, lastUseOf } from "./records.ts";
+import { type ConversationRecord, eventOfEnd, isLiveKey, lastUseOf } from "./records.ts";
 import type { ConversationSlice, Listing, Reach, Store } from "./store.ts";
+import type { Telling } from "./webhooks.ts";
 
 /**
  * Creates an empty store. Its contents are lost when the process ends.
@@ -60,6 +62,7 @@ export function createMemoryStore(): Store & AsyncDisposable {
     ...peopleMethods(records),
     ...tokenBudgetMethods(records),
     ...ownTwinMethods(records),
+    ...webhookMethods(records),
     async ping() {},
     async close() {},
     async [Symbol.asyncDispose]() {},
@@ -190,10 +193,10 @@ function conversationMethods(
       return twinId;
     },
 
-    async deleteConversation(reach, id, at, { idleSince = Number.POSITIVE_INFINITY } = {}) {
+    async deleteConversation(reach, id, at, { idleSince = Number.POSITIVE_INFINITY, tells } = {}) {
       const entry = findConversation(records, reach, id);
       if (!entry || (Number.isFinite(idleSince) && !isIdle(entry.record, idleSince))) return undefined;
-      return deleteConversation(records, entry, at);
+      return deleteConversation(records, entry, at, tells);
     },
 
     async findIdleConversations({ before, after, limit }) {
@@ -256,6 +259,7 @@ function deleteConversation(
   records: MemoryRecords,
   entry: ConversationEntry,
   at: number,
+  tells: Telling | undefined,
 ): ConversationRecord {
   dropClaimsOn(records, entry.record);
   const { id, owner, endUser, twinId } = entry.record;
@@ -269,7 +273,11 @@ function deleteConversation(
     owned.messages.delete(message.record.id);
     if (!records.running.delete(message)) continue;
     countEntry(records, message, { completedAt: at, usage: null });
-    settle(records, { id: message.record.id, tokens: undefined, text: message.record.content });
+    const { id: messageId, content } = message.record;
+    const reached = settle(records, { id: messageId, tokens: undefined, text: content });
+    tellReached(records, tells, { owner, at, endUser, reached });
+    const subject = subjectIn(entry, messageId);
+    tell(records, tells, { owner, event: eventOfEnd("cancelled"), at, subject });
   }
   return entry.record;
 }
@@ -289,7 +297,7 @@ function claimMethods(
       return true;
     },
 
-    async forgetEndUser(owner, endUser) {
+    async forgetEndUser(owner, endUser, at, tells) {
       forgetUsage(records, owner, endUser);
       forgetTokenSums(records, owner, endUser);
       const { memories } = recordsOf(records, owner);
@@ -297,6 +305,9 @@ function claimMethods(
       for (const [id, claim] of records.claims) {
         if (claim.owner === owner && claim.endUser === endUser) records.claims.delete(id);
       }
+      forgetDeliveries(records, owner, endUser);
+      const subject = { conversationId: null, messageId: null, twinId: null, endUser };
+      tell(records, tells, { owner, event: "person.erased", at, subject });
     },
 
     async sweep(at) {

@@ -46,5 +46,20 @@ export {
   type UsageGroup,
   type UsageSlice,
   type UsageSum,
+  type WebhookStore,
 } from "./store.ts";
 export type { ReachedBudget, TokenBudget, TokenBudgetState, TokenReservation } from "./token-budgets.ts";
+export type {
+  DeliveryRecord,
+  DeliveryStatus,
+  EventSubject,
+  ListedWebhook,
+  TakenDeliveries,
+  TakenDelivery,
+  Telling,
+  TellingWrite,
+  TriedDelivery,
+  WebhookEvent,
+  WebhookRecord,
+  WebhookSecrets,
+} from "./webhooks.ts";

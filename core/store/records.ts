@@ -5,6 +5,7 @@
  */
 
 import type { Sha256 } from "../base/ids.ts";
+import type { TellingWrite, WebhookEvent } from "./webhooks.ts";
 
 /** Whether a key can be used at a moment, being neither revoked nor expired. */
 export function isLiveKey({ revokedAt, expiresAt }: ApiKeyRecord, at: number): boolean {
@@ -331,7 +332,7 @@ export interface UnansweredQuestion {
 }
 
 /** A reply's one way out of `in_progress`. */
-export interface EndReply {
+export interface EndReply extends TellingWrite {
   readonly owner: string;
   readonly conversationId: string;
   readonly id: string;
@@ -354,6 +355,11 @@ export interface EndReply {
   readonly holder?: string;
   /** End it only if its lease ran out before this moment. Absent: with any lease. */
   readonly leaseExpiredBefore?: number;
+}
+
+/** What webhooks are told of a reply that ended like this. */
+export function eventOfEnd(status: EndReply["status"]): WebhookEvent {
+  return `reply.${status}`;
 }
 
 /** What equal questions have in common: their words, apart from case, space and end marks. */

@@ -29,6 +29,15 @@ import type {
   UnansweredQuestion,
 } from "./records.ts";
 import type { ReachedBudget, TokenBudget, TokenBudgetState, TokenReservation } from "./token-budgets.ts";
+import type {
+  DeliveryRecord,
+  ListedWebhook,
+  TakenDeliveries,
+  Telling,
+  TellingWrite,
+  TriedDelivery,
+  WebhookRecord,
+} from "./webhooks.ts";
 
 /** Whose records a caller may find: an owner's, of one end user or of any. All others do not exist for it. */
 export interface Reach {
@@ -73,7 +82,7 @@ export interface BeginReply extends Reach {
 }
 
 /** A message that {@link Store.addMessage} stores in one transaction, without a reply. */
-export interface AddMessage extends Reach {
+export interface AddMessage extends Reach, TellingWrite {
   /** Completed, and alone: what a person has said in the twin's place, which answers what waits; or a question. */
   readonly message: MessageRecord;
   readonly claim?: IdempotencyClaim | undefined;
@@ -282,8 +291,8 @@ export type IdleConversation = Pick<ConversationRecord, "owner" | "id" | "logLen
 /** What a twin knows of a person who has no conversation. */
 export type IdleMemory = Pick<PersonMemory, "owner" | "endUser" | "twinId">;
 
-/** A condition of a deletion. */
-export interface IfIdle {
+/** A condition of a deletion, and what it tells. */
+export interface Deletion extends TellingWrite {
   /** Only if it was not used since this moment. Absent: in any case. */
   readonly idleSince?: number | undefined;
 }
@@ -354,8 +363,58 @@ export interface StoredTwinVersion {
   readonly parts: readonly TwinPart[];
 }
 
+/** The store's methods about webhooks, and what they are told. */
+export interface WebhookStore {
+  /** Stores a webhook unless its owner has `most`. */
+  createWebhook(webhook: WebhookRecord, most: number): Promise<"created" | "limit_reached">;
+  /** The owner's webhooks, newest first. */
+  listWebhooks(owner: string, slice: Slice): Promise<Listing<ListedWebhook>>;
+  getWebhook(owner: string, id: string): Promise<ListedWebhook | undefined>;
+  /** Gives a webhook another secret, and enables it. Returns it as it is then, or undefined if there is none. */
+  rotateWebhook(
+    owner: string,
+    id: string,
+    rotation: { readonly secret: string; readonly previousUntil: number },
+  ): Promise<ListedWebhook | undefined>;
+  /** Deletes a webhook and its deliveries. If these are many, some go later: when they are due, or with their age. */
+  deleteWebhook(owner: string, id: string): Promise<void>;
+  /** The deliveries to a webhook, newest first. */
+  listDeliveries(owner: string, webhookId: string, slice: Slice): Promise<Listing<DeliveryRecord>>;
+  /**
+   * Has a delivery tried at `at`, unless it is being tried, and returns it as it is then. Undefined: there is none, or its
+   * webhook is disabled.
+   */
+  retryDelivery(
+    owner: string,
+    webhookId: string,
+    id: string,
+    at: number,
+  ): Promise<DeliveryRecord | undefined>;
+
+  /** The active webhooks that have something to be told, of any owner, and from when on. A lease that runs lasts until then. */
+  findWaitingWebhooks(): Promise<readonly { readonly id: string; readonly dueAt: number }[]>;
+  /**
+   * Takes the deliveries of a webhook that have been due longest at `at`, at most `limit`, for as long as the lease says.
+   * Undefined: the webhook is gone or disabled. Of one that is gone, some of what is left is deleted.
+   */
+  takeDeliveries(
+    webhookId: string,
+    lease: Lease,
+    at: number,
+    limit: number,
+  ): Promise<TakenDeliveries | undefined>;
+  /** Stores how a try ended, if the delivery is still there, and its lease the holder's. */
+  settleDelivery(tried: TriedDelivery): Promise<void>;
+  /** Ends the leases of a holder, or of all: their deliveries are due at `at`. */
+  releaseDeliveries(holder: string | undefined, at: number): Promise<void>;
+  /** Deletes deliveries that were created before `before`. If there are many, it leaves some for the next call. */
+  sweepDeliveries(before: number): Promise<void>;
+  /** How many deliveries are pending, of any owner. */
+  countPendingDeliveries(): Promise<number>;
+}
+
 /**
- * Stores keys, conversations, messages, idempotency claims, and twins that their owners make.
+ * Stores keys, conversations, messages, idempotency claims, twins that their owners make, and what webhooks are told.
  *
  * Every method that returns texts is told how many characters to read at most, so that nobody can have all of them by mistake:
  * the memory that they take is the caller's to count.
@@ -367,7 +426,7 @@ export interface StoredTwinVersion {
  * Ids of messages are unique among all owners. Those of conversations and keys need not be: an owner's record is found
  * by owner and id, and another owner's is one that does not exist.
  */
-export interface Store {
+export interface Store extends WebhookStore {
   /**
    * Whether only this process uses the store. If so, a reply that is in progress when the process starts is an orphan,
    * and is ended immediately instead of when its lease runs out.
@@ -429,15 +488,15 @@ export interface Store {
   chooseTwin(reach: Reach, id: string, twinId: string): Promise<string | undefined>;
   /**
    * Deletes a conversation, its messages and the claims on these, and returns it as it was, or undefined if there was
-   * none. A reply in progress is counted as one that ended at `at`. The messages of a long conversation may go in portions,
-   * so that nothing else has to wait for long; a sweep deletes what a process has left that ended meanwhile. With `idleSince`,
-   * one with a message since then, or a reply in progress, stays, and is as none.
+   * none. A reply in progress is counted as one that ended at `at`, and told as cancelled. The messages of a long conversation may
+   * go in portions, so that nothing else has to wait for long; a sweep deletes what a process has left that ended meanwhile. With
+   * `idleSince`, one with a message since then, or a reply in progress, stays, and is as none.
    */
   deleteConversation(
     reach: Reach,
     id: string,
     at: number,
-    condition?: IfIdle,
+    how?: Deletion,
   ): Promise<ConversationRecord | undefined>;
   /** Conversations of all owners whose last message, or beginning, is before a moment, and in which no reply is in progress. */
   findIdleConversations(
@@ -498,7 +557,7 @@ export interface Store {
     reply: CountedReply & {
       readonly beganAt: number;
       readonly reserved?: { readonly id: string; readonly text: string } | undefined;
-    },
+    } & TellingWrite,
   ): Promise<readonly ReachedBudget[]>;
   /** Reserves what a reply that is not stored is expected to take, or returns the budgets that have no room. */
   reserveTokens(reservation: TokenReservation): Promise<readonly TokenBudgetState[]>;
@@ -510,7 +569,7 @@ export interface Store {
    */
   listUsage(owner: string, slice: UsageSlice): Promise<Listing<UsageSum>>;
   /** Stores what is thought of a reply that has ended. Null takes it back. Other messages stay as they are. */
-  rateReply(reach: Reach, id: string, feedback: Feedback | null): Promise<void>;
+  rateReply(reach: Reach, id: string, feedback: Feedback | null, tells?: Telling): Promise<void>;
   /** Rated replies, newest `updatedAt` first, then the greatest id. */
   listFeedback(
     owner: string,
@@ -527,7 +586,7 @@ export interface Store {
   setMemory(
     of: Pick<PersonMemory, "owner" | "endUser" | "twinId">,
     memory: Pick<PersonMemory, "content" | "updatedAt"> | null,
-    condition?: IfIdle,
+    how?: Deletion,
   ): Promise<boolean>;
   /** What twins know of people of all owners who have no conversation, if it was last changed before a moment. */
   findIdleMemories(slice: IdleSlice<IdleMemory>): Promise<IdleListing<IdleMemory, IdleMemory>>;
@@ -578,9 +637,10 @@ export interface Store {
   findClaim(claim: IdempotencyClaim): Promise<MadeClaim | undefined>;
   /**
    * Deletes the last data of an end user, whose conversations and client tokens are deleted before: its claims, what twins
-   * know of it, and its name in the sums of usage, which then count under no end user. `at`: now.
+   * know of it, its name in the sums of usage, which then count under no end user, and what webhooks are told of it. Then they
+   * are told that it was erased. `at`: now.
    */
-  forgetEndUser(owner: string, endUser: string, at: number): Promise<void>;
+  forgetEndUser(owner: string, endUser: string, at: number, tells?: Telling): Promise<void>;
   /**
    * Deletes claims and client tokens that expired at or before `at`, what is not needed of budgets of tokens, and contents that
    * no version of a twin has. If there are many, it may do so in several

@@ -18,18 +18,21 @@ import {
   type Source,
   type UnansweredQuestion,
 } from "../store/records.ts";
+import { type DeliveryRecord, type ListedWebhook, webhookEvents } from "../store/webhooks.ts";
 import type { TwinProfile } from "../twins/twins.ts";
 import { jsonPieces } from "./json.ts";
 import type {
   ApiKeyResource,
   ClientTokenResource,
   ConversationResource,
+  DeliveryResource,
   FeedbackResource,
   MemoryResource,
   MessageResource,
   RatedReplyResource,
   TwinResource,
   UnansweredQuestionResource,
+  WebhookResource,
 } from "./schemas.ts";
 import { encodeEvent, encodeJson } from "./sse.ts";
 
@@ -167,6 +170,32 @@ export function clientTokenResource(token: ClientTokenRecord, secret: string): C
     tokensPerDay: token.tokensPerDay,
     tokensPerMonth: token.tokensPerMonth,
     expiresAt: timeOf(token.expiresAt),
+  };
+}
+
+/** A webhook, without its secrets. */
+export function webhookResource(webhook: ListedWebhook): WebhookResource {
+  const { lastDelivery } = webhook;
+  return {
+    id: webhook.id,
+    url: webhook.url,
+    events: [...(webhook.events ?? webhookEvents)],
+    description: webhook.description,
+    status: webhook.status,
+    createdAt: timeOf(webhook.createdAt),
+    lastDelivery: lastDelivery && { at: timeOf(lastDelivery.at), status: lastDelivery.status },
+  };
+}
+
+export function deliveryResource(delivery: DeliveryRecord): DeliveryResource {
+  return {
+    id: delivery.id,
+    event: delivery.event,
+    createdAt: timeOf(delivery.createdAt),
+    status: delivery.status,
+    attempts: delivery.attempts,
+    lastStatus: delivery.lastStatus,
+    nextAttemptAt: timeOrNull(delivery.nextAttemptAt),
   };
 }
 

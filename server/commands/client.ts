@@ -7,6 +7,7 @@
 import { NotFoundError, TwinClient } from "../../client/mod.ts";
 import type { Log } from "../../core/base/log.ts";
 import { createService } from "../../core/service.ts";
+import type { WebhookDelivery } from "../../core/store/deliverer.ts";
 import type { OwnTwinsOptions } from "../../core/twins/own-twins.ts";
 import { createTwinList, type TwinSource } from "../../core/twins/twins.ts";
 import type { TwinResource } from "../../core/wire/schemas.ts";
@@ -41,6 +42,12 @@ export interface ConnectionOptions {
   readonly ownTwins?: OwnTwinsOptions;
 }
 
+/** What webhooks are told of a command is for the servers on the database to deliver: this process ends too soon. */
+const leftToServers: WebhookDelivery = {
+  check: async () => undefined,
+  open: () => ({ told() {}, async start() {}, async deliverDue() {}, async close() {} }),
+};
+
 /** A client of a service in this process. No credential is checked: whoever can open the database needs none. */
 export async function connectLocally(
   settings: Settings,
@@ -62,6 +69,7 @@ export async function connectLocally(
     maxRequestsPerHour: settings.maxPerHour,
     verifyToken: async () => ({ owner, requestsPerHour: settings.maxPerHour }),
     authenticate: () => ({ owner, manages: true }),
+    ...(settings.webhooks === "on" && { webhooks: leftToServers }),
   });
   const client = new TwinClient({
     baseUrl: "http://localhost",

@@ -41,6 +41,13 @@ const table = [
   ["get", "/api/v1/auth/api-keys", "token", 200],
   ["post", "/api/v1/auth/api-keys/{id}/rotate", "token", 200],
   ["delete", "/api/v1/auth/api-keys/{id}", "token", 204],
+  ["post", "/api/v1/webhooks", "token", 201],
+  ["get", "/api/v1/webhooks", "token", 200],
+  ["get", "/api/v1/webhooks/{id}", "token", 200],
+  ["delete", "/api/v1/webhooks/{id}", "token", 204],
+  ["post", "/api/v1/webhooks/{id}/rotate", "token", 200],
+  ["get", "/api/v1/webhooks/{id}/deliveries", "token", 200],
+  ["post", "/api/v1/webhooks/{id}/deliveries/{deliveryId}/retry", "token", 202],
   ["post", "/api/v1/client-tokens", "key", 201],
   ["delete", "/api/v1/client-tokens", "key", 204],
   ["get", "/api/v1/conversations/{id}/stream", "key", 200],
@@ -289,6 +296,7 @@ describe("the OpenAPI document", () => {
       "service",
       "twins",
       "usage",
+      "webhooks",
     ]);
     assert.deepEqual(paths["/api/v1/openapi.json"]?.get?.tags, ["service"]);
   });

@@ -7,6 +7,7 @@
 import { sha256 } from "../../core/base/ids.ts";
 import { answerers, looseMs, mostTwinVersions } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
+import type { WebhookRecord } from "../../core/store/webhooks.ts";
 import {
   addAlone,
   begin,
@@ -24,10 +25,33 @@ import {
   partOf,
   start,
   storeContent,
+  telling,
   toBegin,
   toEnd,
+  webhook,
 } from "./store-records.ts";
 import { whole, wholeTexts } from "./whole.ts";
+
+/** Calls the methods about webhooks, on one that has something to be told. */
+async function callWebhooks(store: Store, { owner, id: webhookId, secret }: WebhookRecord): Promise<void> {
+  const slice = { offset: 0, limit: 20 };
+  await store.listWebhooks(owner, slice);
+  await store.getWebhook(owner, webhookId);
+  await store.rotateWebhook(owner, webhookId, { secret, previousUntil: start });
+  const { items } = await store.listDeliveries(owner, webhookId, slice);
+  const id = items[0]?.id ?? "";
+  await store.retryDelivery(owner, webhookId, id, start);
+  await store.findWaitingWebhooks();
+  const holder = "here";
+  await store.takeDeliveries(webhookId, { holder, until: start + day }, start + day, 4);
+  const tried = { id, webhookId, holder, lastStatus: 410, nextAttemptAt: null, disables: true };
+  await store.settleDelivery({ ...tried, status: "failed" });
+  await store.releaseDeliveries(holder, start);
+  await store.releaseDeliveries(undefined, start);
+  await store.countPendingDeliveries();
+  await store.sweepDeliveries(start);
+  await store.deleteWebhook(owner, webhookId);
+}
 
 /**
  * Calls every method of a store but `close`, on existing records.
@@ -56,6 +80,9 @@ export async function callEverything(given: Store): Promise<void> {
   await store.findKeys({ id: laptop.id });
   await store.findKeys({ prefix: laptop.prefix });
   await store.updateKey(owner, laptop.id, { lastUsedAt: start });
+  const hook = webhook(owner);
+  const { tells } = telling();
+  await store.createWebhook(hook, 10);
   const made = claim(owner);
   const { id, twinId } = conversation(owner);
   await store.createConversation(conversation(owner, { id }), made);
@@ -95,11 +122,11 @@ export async function callEverything(given: Store): Promise<void> {
   };
   await store.takeOverReply(found, lease, 0);
   await store.endReply(toEnd(begun, { leaseExpiredBefore: start }));
-  await store.endReply(toEnd(begun, { handsOver: true }));
-  const waiting = { role: "user", waits: true } as const;
+  await store.endReply(toEnd(begun, { handsOver: true, tells }));
+  const waiting = { role: "user", waits: true, tells } as const;
   const waits = await addAlone(store, owner, id, waiting);
   await addAlone(store, owner, id, { role: "user" });
-  await addAlone(store, owner, id, { answeredBy: "twin" });
+  await addAlone(store, owner, id, { answeredBy: "twin", tells });
   await store.addMessage(await nextAlone(store, owner, id, waiting));
   await store.addMessage(await nextAlone(store, owner, id, { forkAt: waits.seq }));
   await store.readHistory({ owner }, id, { seq: 5, ...whole });
@@ -108,7 +135,7 @@ export async function callEverything(given: Store): Promise<void> {
   const replacing = { ...(await nextToBegin(store, owner, id)), replaces: toEnd(replaced) };
   await store.beginReply(replacing);
   await store.endReply(toEnd(replacing));
-  await store.rateReply({ owner }, reply.id, { rating: "up", comment: null, updatedAt: start });
+  await store.rateReply({ owner }, reply.id, { rating: "up", comment: null, updatedAt: start }, tells);
   for (const filter of [{}, { twinId }, { from: start, to: start + day }]) {
     await store.listFeedback(owner, { ...wholeTexts, ...slice, ...filter, rating: "up" });
     await store.listFeedback(owner, { ...wholeTexts, ...slice, ...filter });
@@ -194,9 +221,10 @@ export async function callEverything(given: Store): Promise<void> {
   await store.readTwinContent(owner, sha256("text"), 0);
   await store.deleteOwnTwin(owner, "ada", start - looseMs);
   await store.sweep(start);
-  await store.forgetEndUser(owner, reach.endUser, start);
+  await store.forgetEndUser(owner, reach.endUser, start, tells);
   await store.ping();
-  await store.deleteConversation({ owner }, id, start);
+  await store.deleteConversation({ owner }, id, start, { tells });
+  await callWebhooks(store, hook);
   uncalled.delete("close");
   if (uncalled.size > 0)
     throw new Error(`test/contracts/store-calls.ts does not call ${[...uncalled].join(", ")}`);

@@ -18,6 +18,7 @@ import type {
   TwinPart,
 } from "../../core/store/records.ts";
 import type { AddMessage, BeginReply, ConversationEnd, Listing, Store } from "../../core/store/store.ts";
+import type { Telling, WebhookRecord } from "../../core/store/webhooks.ts";
 import { whole } from "./whole.ts";
 
 /** When the tests' records were created. */
@@ -76,6 +77,29 @@ export function clientToken(owner: string, fields: Partial<ClientTokenRecord> = 
     expiresAt: start + 600_000,
     ...fields,
   };
+}
+
+/** A webhook that is told of everything. */
+export function webhook(owner: string, fields: Partial<WebhookRecord> = {}): WebhookRecord {
+  return {
+    id: newId("hook"),
+    owner,
+    url: "https://hooks.example.com/twins",
+    events: null,
+    description: null,
+    secret: "whsec_c2VjcmV0",
+    previousSecret: null,
+    previousUntil: null,
+    status: "active",
+    createdAt: start,
+    ...fields,
+  };
+}
+
+/** What lets writes tell webhooks, and whom they told. */
+export function telling(): { readonly tells: Telling; readonly told: (readonly string[])[] } {
+  const told: (readonly string[])[] = [];
+  return { tells: { newId: () => newId("dlv"), told: (webhookIds) => void told.push(webhookIds) }, told };
 }
 
 /** A conversation, new and idle. */

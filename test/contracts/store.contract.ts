@@ -33,6 +33,7 @@ import { repliesContract } from "./store-replies.contract.ts";
 import { retentionContract } from "./store-retention.contract.ts";
 import { reviewContract } from "./store-review.contract.ts";
 import { tokenBudgetsContract } from "./store-token-budgets.contract.ts";
+import { webhooksContract } from "./store-webhooks.contract.ts";
 import { whole } from "./whole.ts";
 
 /** A store under test. */
@@ -86,6 +87,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       tokenBudgetsContract,
       retentionContract,
       ownTwinsContract,
+      webhooksContract,
     ]) {
       contract(() => store);
     }

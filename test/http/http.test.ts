@@ -61,7 +61,7 @@ for (const transport of transports) {
       );
       assert.equal(allowed.get("/api/v1/end-users/{endUser}/export"), "GET, OPTIONS");
       assert.equal(allowed.get("/api/v1/conversations/{id}/stream"), "GET, OPTIONS");
-      assert.equal(routes.length, 45);
+      assert.equal(routes.length, 52);
     });
 
     test("paths that do not exist are 404, whatever the method and without a credential", async () => {

@@ -37,7 +37,7 @@ const mayImport: Readonly<Record<string, RegExp>> = {
 
 /** What others may import of a subject, its doors: `mod.ts`, unless they are named here. */
 const doors: Readonly<Record<string, readonly string[]>> = {
-  "core/store": ["store", "records", "path", "portions", "memory", "token-budgets"],
+  "core/store": ["store", "records", "path", "portions", "memory", "token-budgets", "webhooks", "deliverer"],
   "core/replies": ["replies"],
   "core/http": [
     "dispatch",
@@ -56,6 +56,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   "adapters/postgres": ["mod", "connections", "driver", "hosts"],
   "adapters/redis": ["mod", "address"],
   "adapters/sqlite": ["mod", "file"],
+  "adapters/webhooks": ["mod", "addresses"],
   "adapters/sql": ["driver", "store", "schema", "copy", "fair-reads"],
   "adapters/servers": ["bun", "deno", "running-server", "node/mod"],
 };

@@ -19,6 +19,7 @@ import {
   type StreamEventData,
   type Twin,
 } from "../../core/mod.ts";
+import type { WebhookDelivery } from "../../core/store/deliverer.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { createManualClock, type ManualClock } from "./clock.ts";
 import { assertConforms, assertEvent } from "./conformance.ts";
@@ -32,6 +33,12 @@ export const unlimited: RateLimiter = {
   takeBoth: async () => [admitted, admitted],
   peek: async () => admitted,
   forget: async () => {},
+};
+
+/** Webhooks that take every address, and are told nothing. */
+export const silentWebhooks: WebhookDelivery = {
+  check: async () => undefined,
+  open: () => ({ told() {}, async start() {}, async deliverDue() {}, async close() {} }),
 };
 
 /** When the tests' clocks start: 2026-01-02T03:04:05.678Z. */
@@ -197,6 +204,7 @@ function partsOn(clock: ManualClock) {
     verifyToken: createJwtVerifier({ secret: fixtureSecret, clock }),
     clock,
     log: noLog,
+    webhooks: silentWebhooks,
   };
 }
 

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { signToken } from "../../core/auth/jwt.ts";
 import { fixtureSecret, jsonRequest } from "../support/harness.ts";
+import { until } from "../support/until.ts";
 
 /** The twins of the server that is filled. */
 export const keptTwins: Readonly<Record<string, string>> = {
@@ -154,6 +155,17 @@ export async function fill(url: string): Promise<KeptContents> {
   await change("PUT", "/twins/own/documents/prices%2F2026.md", "# Coffee\n\nThree euros.\n", markdown);
   const toOwn = await change("POST", "/conversations", { twinId: "own" });
   await ask(toOwn.id, "When do you open?");
+  // A webhook that cannot be reached, and what it is still to be told.
+  const byToken = { credential: "token" };
+  const address = { url: "http://127.0.0.1:9/", events: ["message.said"], description: "Nobody's" };
+  const hook = await change("POST", "/webhooks", address, byToken);
+  await change("POST", `/webhooks/${hook.id}/rotate`, undefined, byToken);
+  await ask(plain.id, "Tell this.", { role: "assistant" });
+  await until("the delivery was tried", 5_000, async () => {
+    const list = await send({ method: "GET", path: `${api}/webhooks/${hook.id}/deliveries`, ...byToken });
+    const [delivery] = (list.answer as { data: { createdAt: string; nextAttemptAt: string }[] }).data;
+    return delivery !== undefined && delivery.nextAttemptAt > delivery.createdAt;
+  });
 
   // Claims: sent again, they are answered as before.
   const claim = (key: string) => ({ headers: { "Idempotency-Key": key } });
@@ -204,6 +216,8 @@ export async function fill(url: string): Promise<KeptContents> {
     })),
     ...reads,
     ...again,
+    { method: "GET", path: `${api}/webhooks`, credential: "token" },
+    { method: "GET", path: `${api}/webhooks/${hook.id}/deliveries`, credential: "token" },
   ])
     answers.push(await send(request));
   // Requests since then took from the buckets.

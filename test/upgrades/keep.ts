@@ -46,7 +46,7 @@ async function fillBy(kind: string, address: string): Promise<void> {
   const args = ["--import", "tsx", "server.ts", "--port", "0", "--twins", scratch, "--database", address];
   const server = spawn(process.execPath, args, {
     cwd: folder,
-    env: { ...surroundings, JWT_SECRET: fixtureSecret, LOG_LEVEL: "warn" },
+    env: { ...surroundings, JWT_SECRET: fixtureSecret, LOG_LEVEL: "warn", WEBHOOK_HOSTS: "127.0.0.1:9" },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(server, "exit");

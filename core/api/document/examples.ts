@@ -13,6 +13,9 @@ import {
   createClientTokenSchema,
   createConversationSchema,
   createdApiKeySchema,
+  createdWebhookSchema,
+  createWebhookSchema,
+  deliverySchema,
   erasedSchema,
   exportLineSchema,
   feedbackSchema,
@@ -34,6 +37,7 @@ import {
   usageSchema,
   usageSumSchema,
   versionOfTwinSchema,
+  webhookSchema,
   writeMemorySchema,
 } from "../../wire/schemas.ts";
 
@@ -154,6 +158,26 @@ export const bytesExamples: Readonly<Record<string, string>> = {
   "application/octet-stream": "# Prices\n\nA coffee is 3 euros.\n",
 };
 
+const webhook = {
+  id: `hook_${unique}`,
+  url: "https://app.example.com/hooks/twins",
+  events: ["reply.completed", "conversation.waiting"],
+  description: "my app",
+  status: "active",
+  createdAt,
+  lastDelivery: { at: completedAt, status: "delivered" },
+};
+
+const delivery = {
+  id: `dlv_${unique}${unique}`,
+  event: "reply.completed",
+  createdAt: completedAt,
+  status: "delivered",
+  attempts: 1,
+  lastStatus: 204,
+  nextAttemptAt: null,
+};
+
 const examples = new Map<Schema, unknown>([
   [twinSchema, twin],
   [conversationSchema, conversation],
@@ -173,6 +197,10 @@ const examples = new Map<Schema, unknown>([
       expiresAt: "2026-07-01T09:40:00.000Z",
     },
   ],
+  [webhookSchema, webhook],
+  [createdWebhookSchema, { ...webhook, lastDelivery: null, secret: "whsec_…" }],
+  [deliverySchema, delivery],
+  [createWebhookSchema, { url: webhook.url, events: webhook.events, description: webhook.description }],
   [memorySchema, memory],
   [versionOfTwinSchema, { twinId: twin.id, ...version, tests }],
   [twinVersionSchema, { ...version, current: true }],
@@ -269,12 +297,16 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
   memory_not_found: "The twin knows nothing of this person.",
   version_not_found: "The twin has no such version, or it is not kept any more.",
   document_not_found: "The twin has no document with this path.",
+  webhook_not_found: "There is no webhook with this id.",
+  delivery_not_found: "The webhook has no delivery with this id.",
   method_not_allowed: "This path takes GET, POST.",
   request_timeout: "The body came too slowly: after 5 seconds, send 64 KiB a second or more.",
   conversation_busy: "The conversation is busy with a reply; wait for its end or cancel it.",
   answered_by_person:
     "A person answers in this conversation, for whom a message cannot wait here; nothing was stored.",
   key_limit_reached: "You already have 50 live API keys; revoke one first.",
+  webhook_limit_reached: "You already have 10 webhooks; delete one first.",
+  webhook_disabled: "The webhook is disabled; rotate its secret first.",
   too_many_branches:
     "The conversation has 1000 branches already; go on at the end of one, or begin a conversation.",
   twin_exists: "The operator has a twin with this id; choose another.",

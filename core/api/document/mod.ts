@@ -18,6 +18,9 @@ import {
   createClientTokenSchema,
   createConversationSchema,
   createdApiKeySchema,
+  createdWebhookSchema,
+  createWebhookSchema,
+  deliverySchema,
   endUserPattern,
   erasedSchema,
   failedTestSchema,
@@ -43,6 +46,7 @@ import {
   usageSchema,
   usageSumSchema,
   versionOfTwinSchema,
+  webhookSchema,
   writeMemorySchema,
 } from "../../wire/schemas.ts";
 import {
@@ -61,6 +65,9 @@ const components: Readonly<Record<string, Schema>> = {
   ApiKey: apiKeySchema,
   ClientToken: clientTokenSchema,
   CreatedApiKey: createdApiKeySchema,
+  Webhook: webhookSchema,
+  CreatedWebhook: createdWebhookSchema,
+  Delivery: deliverySchema,
   Feedback: feedbackSchema,
   RatedReply: ratedReplySchema,
   UnansweredQuestion: unansweredQuestionSchema,
@@ -81,6 +88,7 @@ const components: Readonly<Record<string, Schema>> = {
   WriteMemory: writeMemorySchema,
   CreateApiKey: createApiKeySchema,
   RotateApiKey: rotateApiKeySchema,
+  CreateWebhook: createWebhookSchema,
   CreateClientToken: createClientTokenSchema,
 };
 
@@ -205,6 +213,7 @@ const tags: Readonly<Record<string, string>> = {
   twins: "List and read twins.",
   conversations: "Conversations, their messages, and replies as they are written.",
   auth: "API keys, for the bearer of a JWT.",
+  webhooks: "Addresses that are told of what happens.",
   "client-tokens": "Short-lived credentials of one end user, for pages and apps.",
   "end-users": "All that is stored about a person: to hand over, or to erase.",
   feedback: "What people think of replies.",
@@ -323,6 +332,8 @@ const named: Readonly<Record<string, string>> = {
   conversations: "The conversation's id.",
   messages: "The message's id.",
   "api-keys": "The key's id.",
+  webhooks: "The webhook's id.",
+  deliveries: "The delivery's id.",
 };
 
 function pathParameters(route: Route): unknown[] {

@@ -1097,9 +1097,180 @@ validate14.errors = vErrors;
 return errors === 0;
 }
 
-const schema16 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Your own id of the person who will use the token."},"twinIds":{"type":["array","null"],"items":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255},"minItems":1,"description":"The twins that the token may use, at most 50. Null: all that you may use."},"scope":{"type":"string","enum":["read_only","full_access"],"default":"full_access","description":"What the token may do."},"expiresInSeconds":{"type":"integer","minimum":60,"maximum":3600,"default":600,"description":"How long the token is valid."},"requestsPerHour":{"type":"integer","minimum":1,"maximum":1000000,"description":"At most what your key has. Default: 100, or what your key has, if that is less."},"tokensPerDay":{"type":["integer","null"],"minimum":1,"maximum":1000000000000,"description":"How many tokens the replies of all tokens of this end user and key may take in a day of UTC. Null: no limit."},"tokensPerMonth":{"type":["integer","null"],"minimum":1,"maximum":1000000000000,"description":"The same in a month."}},"required":["endUser"]};
+const schema16 = {"type":"object","properties":{"url":{"type":"string","pattern":"^[^\\s\\0\\p{Cs}]*$","minLength":1,"maxLength":2048,"description":"The https: address that is told."},"events":{"type":"array","items":{"type":"string","enum":["reply.completed","reply.failed","reply.cancelled","conversation.waiting","message.said","feedback.given","person.erased","budget.reached"]},"minItems":1,"description":"What it is told of. Default: everything."},"description":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"What tells it from your other webhooks."}},"required":["url"]};
+const pattern13 = new RegExp("^[^\\s\\0\\p{Cs}]*$", "u");
 
 function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if((data.url === undefined) || (!(func0.call(data, "url")))){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.url !== undefined && func0.call(data, "url")){
+let data0 = data.url;
+if(typeof data0 === "string"){
+if(func47(data0) > 2048){
+const err1 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/maxLength",keyword:"maxLength",params:{limit: 2048}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(func47(data0) < 1){
+const err2 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(!pattern13.test(data0)){
+const err3 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^[^\\s\\0\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.events !== undefined && func0.call(data, "events")){
+let data1 = data.events;
+if(Array.isArray(data1)){
+if(data1.length < 1){
+const err5 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/minItems",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+const len0 = data1.length;
+for(let i0=0; i0<len0; i0++){
+let data2 = data1[i0];
+if(typeof data2 !== "string"){
+const err6 = {instancePath:instancePath+"/events/" + i0,schemaPath:"#/properties/events/items/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(!((((((((data2 === "reply.completed") || (data2 === "reply.failed")) || (data2 === "reply.cancelled")) || (data2 === "conversation.waiting")) || (data2 === "message.said")) || (data2 === "feedback.given")) || (data2 === "person.erased")) || (data2 === "budget.reached"))){
+const err7 = {instancePath:instancePath+"/events/" + i0,schemaPath:"#/properties/events/items/enum",keyword:"enum",params:{allowedValues: schema16.properties.events.items.enum}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/type",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.description !== undefined && func0.call(data, "description")){
+let data3 = data.description;
+if((typeof data3 !== "string") && (data3 !== null)){
+const err9 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema16.properties.description.type}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+if(typeof data3 === "string"){
+if(func47(data3) > 200){
+const err10 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 200}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(func47(data3) < 1){
+const err11 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+if(!pattern0.test(data3)){
+const err12 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+validate15.errors = vErrors;
+return errors === 0;
+}
+
+const schema17 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Your own id of the person who will use the token."},"twinIds":{"type":["array","null"],"items":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255},"minItems":1,"description":"The twins that the token may use, at most 50. Null: all that you may use."},"scope":{"type":"string","enum":["read_only","full_access"],"default":"full_access","description":"What the token may do."},"expiresInSeconds":{"type":"integer","minimum":60,"maximum":3600,"default":600,"description":"How long the token is valid."},"requestsPerHour":{"type":"integer","minimum":1,"maximum":1000000,"description":"At most what your key has. Default: 100, or what your key has, if that is less."},"tokensPerDay":{"type":["integer","null"],"minimum":1,"maximum":1000000000000,"description":"How many tokens the replies of all tokens of this end user and key may take in a day of UTC. Null: no limit."},"tokensPerMonth":{"type":["integer","null"],"minimum":1,"maximum":1000000000000,"description":"The same in a month."}},"required":["endUser"]};
+
+function validate16(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1161,7 +1332,7 @@ errors++;
 if(data.twinIds !== undefined && func0.call(data, "twinIds")){
 let data1 = data.twinIds;
 if((!(Array.isArray(data1))) && (data1 !== null)){
-const err5 = {instancePath:instancePath+"/twinIds",schemaPath:"#/properties/twinIds/type",keyword:"type",params:{type: schema16.properties.twinIds.type}};
+const err5 = {instancePath:instancePath+"/twinIds",schemaPath:"#/properties/twinIds/type",keyword:"type",params:{type: schema17.properties.twinIds.type}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1242,7 +1413,7 @@ vErrors.push(err11);
 errors++;
 }
 if(!((data3 === "read_only") || (data3 === "full_access"))){
-const err12 = {instancePath:instancePath+"/scope",schemaPath:"#/properties/scope/enum",keyword:"enum",params:{allowedValues: schema16.properties.scope.enum}};
+const err12 = {instancePath:instancePath+"/scope",schemaPath:"#/properties/scope/enum",keyword:"enum",params:{allowedValues: schema17.properties.scope.enum}};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1325,7 +1496,7 @@ errors++;
 if(data.tokensPerDay !== undefined && func0.call(data, "tokensPerDay")){
 let data6 = data.tokensPerDay;
 if((!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))) && (data6 !== null)){
-const err19 = {instancePath:instancePath+"/tokensPerDay",schemaPath:"#/properties/tokensPerDay/type",keyword:"type",params:{type: schema16.properties.tokensPerDay.type}};
+const err19 = {instancePath:instancePath+"/tokensPerDay",schemaPath:"#/properties/tokensPerDay/type",keyword:"type",params:{type: schema17.properties.tokensPerDay.type}};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1360,7 +1531,7 @@ errors++;
 if(data.tokensPerMonth !== undefined && func0.call(data, "tokensPerMonth")){
 let data7 = data.tokensPerMonth;
 if((!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))) && (data7 !== null)){
-const err22 = {instancePath:instancePath+"/tokensPerMonth",schemaPath:"#/properties/tokensPerMonth/type",keyword:"type",params:{type: schema16.properties.tokensPerMonth.type}};
+const err22 = {instancePath:instancePath+"/tokensPerMonth",schemaPath:"#/properties/tokensPerMonth/type",keyword:"type",params:{type: schema17.properties.tokensPerMonth.type}};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -1403,87 +1574,11 @@ vErrors.push(err25);
 }
 errors++;
 }
-validate15.errors = vErrors;
-return errors === 0;
-}
-
-const schema17 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"The end user whose tokens end."}},"required":["endUser"]};
-
-function validate16(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-if((data.endUser === undefined) || (!(func0.call(data, "endUser")))){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "endUser"}};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-if(data.endUser !== undefined && func0.call(data, "endUser")){
-let data0 = data.endUser;
-if(typeof data0 === "string"){
-if(func47(data0) > 128){
-const err1 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/maxLength",keyword:"maxLength",params:{limit: 128}};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if(func47(data0) < 1){
-const err2 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-if(!pattern1.test(data0)){
-const err3 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/pattern",keyword:"pattern",params:{pattern: "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$"}};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-else {
-const err4 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-}
-else {
-const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
 validate16.errors = vErrors;
 return errors === 0;
 }
 
-const schema18 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"The end user, by the app's own id."}},"required":["endUser"]};
+const schema18 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"The end user whose tokens end."}},"required":["endUser"]};
 
 function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1559,9 +1654,85 @@ validate17.errors = vErrors;
 return errors === 0;
 }
 
-const schema19 = {"type":"object","properties":{"content":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":4000,"description":"Facts about the person, no instructions. They replace those before."}},"required":["content"]};
+const schema19 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"The end user, by the app's own id."}},"required":["endUser"]};
 
 function validate18(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if((data.endUser === undefined) || (!(func0.call(data, "endUser")))){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "endUser"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.endUser !== undefined && func0.call(data, "endUser")){
+let data0 = data.endUser;
+if(typeof data0 === "string"){
+if(func47(data0) > 128){
+const err1 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/maxLength",keyword:"maxLength",params:{limit: 128}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(func47(data0) < 1){
+const err2 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(!pattern1.test(data0)){
+const err3 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/pattern",keyword:"pattern",params:{pattern: "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/endUser",schemaPath:"#/properties/endUser/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate18.errors = vErrors;
+return errors === 0;
+}
+
+const schema20 = {"type":"object","properties":{"content":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":4000,"description":"Facts about the person, no instructions. They replace those before."}},"required":["content"]};
+
+function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1631,13 +1802,13 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate18.errors = vErrors;
+validate19.errors = vErrors;
 return errors === 0;
 }
 
-const schema20 = {"type":"object","properties":{"tests":{"type":"string","enum":["run","require","skip"],"default":"run","description":"The golden questions of the file: require: one that fails refuses it."},"note":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"What the version is about."}}};
+const schema21 = {"type":"object","properties":{"tests":{"type":"string","enum":["run","require","skip"],"default":"run","description":"The golden questions of the file: require: one that fails refuses it."},"note":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"What the version is about."}}};
 
-function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1654,7 +1825,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!(((data0 === "run") || (data0 === "require")) || (data0 === "skip"))){
-const err1 = {instancePath:instancePath+"/tests",schemaPath:"#/properties/tests/enum",keyword:"enum",params:{allowedValues: schema20.properties.tests.enum}};
+const err1 = {instancePath:instancePath+"/tests",schemaPath:"#/properties/tests/enum",keyword:"enum",params:{allowedValues: schema21.properties.tests.enum}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1720,13 +1891,13 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate19.errors = vErrors;
+validate20.errors = vErrors;
 return errors === 0;
 }
 
-const schema21 = {"type":"object","properties":{"tests":{"type":"string","enum":["run","require","skip"],"default":"run","description":"The golden questions of the file: require: one that fails refuses it."}}};
+const schema22 = {"type":"object","properties":{"tests":{"type":"string","enum":["run","require","skip"],"default":"run","description":"The golden questions of the file: require: one that fails refuses it."}}};
 
-function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1743,7 +1914,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!(((data0 === "run") || (data0 === "require")) || (data0 === "skip"))){
-const err1 = {instancePath:instancePath+"/tests",schemaPath:"#/properties/tests/enum",keyword:"enum",params:{allowedValues: schema21.properties.tests.enum}};
+const err1 = {instancePath:instancePath+"/tests",schemaPath:"#/properties/tests/enum",keyword:"enum",params:{allowedValues: schema22.properties.tests.enum}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1764,13 +1935,13 @@ vErrors.push(err2);
 }
 errors++;
 }
-validate20.errors = vErrors;
+validate21.errors = vErrors;
 return errors === 0;
 }
 
-const schema22 = {"type":"object","properties":{"version":{"type":"integer","minimum":1,"maximum":999999999,"description":"Which version. Default: the current one."}}};
+const schema23 = {"type":"object","properties":{"version":{"type":"integer","minimum":1,"maximum":999999999,"description":"Which version. Default: the current one."}}};
 
-function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1820,14 +1991,14 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate21.errors = vErrors;
+validate22.errors = vErrors;
 return errors === 0;
 }
 
-const schema23 = {"type":"object","properties":{"version":{"type":"string","pattern":"^[1-9][0-9]*$","minLength":1,"maxLength":9,"description":"The number of the version."}},"required":["version"]};
-const pattern19 = new RegExp("^[1-9][0-9]*$", "u");
+const schema24 = {"type":"object","properties":{"version":{"type":"string","pattern":"^[1-9][0-9]*$","minLength":1,"maxLength":9,"description":"The number of the version."}},"required":["version"]};
+const pattern21 = new RegExp("^[1-9][0-9]*$", "u");
 
-function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1864,7 +2035,7 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(!pattern19.test(data0)){
+if(!pattern21.test(data0)){
 const err3 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*$"}};
 if(vErrors === null){
 vErrors = [err3];
@@ -1897,13 +2068,13 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate22.errors = vErrors;
+validate23.errors = vErrors;
 return errors === 0;
 }
 
-const schema24 = {"type":"object","properties":{"path":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":500,"description":"The document's path, such as letters/1843.pdf, percent-encoded as one segment."}},"required":["path"]};
+const schema25 = {"type":"object","properties":{"path":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":500,"description":"The document's path, such as letters/1843.pdf, percent-encoded as one segment."}},"required":["path"]};
 
-function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1973,13 +2144,13 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate23.errors = vErrors;
+validate24.errors = vErrors;
 return errors === 0;
 }
 
-const schema25 = {"type":"object","properties":{"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"What people ask."},"answer":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What the twin says, in Markdown."},"heading":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"The section that it is added to. Default: the question."}},"required":["question","answer"]};
+const schema26 = {"type":"object","properties":{"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"What people ask."},"answer":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What the twin says, in Markdown."},"heading":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"The section that it is added to. Default: the question."}},"required":["question","answer"]};
 
-function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2149,13 +2320,13 @@ vErrors.push(err14);
 }
 errors++;
 }
-validate24.errors = vErrors;
+validate25.errors = vErrors;
 return errors === 0;
 }
 
-const schema26 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."}}};
+const schema27 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."}}};
 
-function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2240,13 +2411,13 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate25.errors = vErrors;
+validate26.errors = vErrors;
 return errors === 0;
 }
 
-const schema27 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Only conversations of this end user."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Only conversations in which this one answers."},"waiting":{"type":"string","enum":["true"],"description":"Only conversations in which a question waits for a person, the longest first."},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":1,"maxLength":64},"additionalProperties":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":0,"maxLength":512},"description":"Only conversations with these pairs."}}};
+const schema28 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Only conversations of this end user."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Only conversations in which this one answers."},"waiting":{"type":"string","enum":["true"],"description":"Only conversations in which a question waits for a person, the longest first."},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":1,"maxLength":64},"additionalProperties":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":0,"maxLength":512},"description":"Only conversations with these pairs."}}};
 
-function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2413,7 +2584,7 @@ vErrors.push(err13);
 errors++;
 }
 if(!((data4 === "twin") || (data4 === "person"))){
-const err14 = {instancePath:instancePath+"/answeredBy",schemaPath:"#/properties/answeredBy/enum",keyword:"enum",params:{allowedValues: schema27.properties.answeredBy.enum}};
+const err14 = {instancePath:instancePath+"/answeredBy",schemaPath:"#/properties/answeredBy/enum",keyword:"enum",params:{allowedValues: schema28.properties.answeredBy.enum}};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2436,7 +2607,7 @@ vErrors.push(err15);
 errors++;
 }
 if(!(data5 === "true")){
-const err16 = {instancePath:instancePath+"/waiting",schemaPath:"#/properties/waiting/enum",keyword:"enum",params:{allowedValues: schema27.properties.waiting.enum}};
+const err16 = {instancePath:instancePath+"/waiting",schemaPath:"#/properties/waiting/enum",keyword:"enum",params:{allowedValues: schema28.properties.waiting.enum}};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2583,14 +2754,14 @@ vErrors.push(err28);
 }
 errors++;
 }
-validate26.errors = vErrors;
+validate27.errors = vErrors;
 return errors === 0;
 }
 
-const schema28 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100,"description":"Items on a page."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day","description":"What replies are summed by."}}};
-const pattern28 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
+const schema29 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100,"description":"Items on a page."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day","description":"What replies are summed by."}}};
+const pattern30 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
 
-function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2687,7 +2858,7 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(!pattern28.test(data2)){
+if(!pattern30.test(data2)){
 const err8 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err8];
@@ -2732,7 +2903,7 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!pattern28.test(data3)){
+if(!pattern30.test(data3)){
 const err12 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err12];
@@ -2767,7 +2938,7 @@ vErrors.push(err14);
 errors++;
 }
 if(!(((data4 === "day") || (data4 === "twin")) || (data4 === "endUser"))){
-const err15 = {instancePath:instancePath+"/groupBy",schemaPath:"#/properties/groupBy/enum",keyword:"enum",params:{allowedValues: schema28.properties.groupBy.enum}};
+const err15 = {instancePath:instancePath+"/groupBy",schemaPath:"#/properties/groupBy/enum",keyword:"enum",params:{allowedValues: schema29.properties.groupBy.enum}};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2788,13 +2959,13 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate27.errors = vErrors;
+validate28.errors = vErrors;
 return errors === 0;
 }
 
-const schema29 = {"type":"object","properties":{"rating":{"type":"string","enum":["up","down"],"description":"What the person thinks of the reply."},"comment":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"Why. Null: no comment."}},"required":["rating"]};
+const schema30 = {"type":"object","properties":{"rating":{"type":"string","enum":["up","down"],"description":"What the person thinks of the reply."},"comment":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"Why. Null: no comment."}},"required":["rating"]};
 
-function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2821,7 +2992,7 @@ vErrors.push(err1);
 errors++;
 }
 if(!((data0 === "up") || (data0 === "down"))){
-const err2 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/enum",keyword:"enum",params:{allowedValues: schema29.properties.rating.enum}};
+const err2 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/enum",keyword:"enum",params:{allowedValues: schema30.properties.rating.enum}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2834,7 +3005,7 @@ errors++;
 if(data.comment !== undefined && func0.call(data, "comment")){
 let data1 = data.comment;
 if((typeof data1 !== "string") && (data1 !== null)){
-const err3 = {instancePath:instancePath+"/comment",schemaPath:"#/properties/comment/type",keyword:"type",params:{type: schema29.properties.comment.type}};
+const err3 = {instancePath:instancePath+"/comment",schemaPath:"#/properties/comment/type",keyword:"type",params:{type: schema30.properties.comment.type}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2887,250 +3058,11 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate28.errors = vErrors;
-return errors === 0;
-}
-
-const schema30 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."},"rating":{"type":"string","enum":["up","down"],"description":"Only with this rating. Default: both."}}};
-
-function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.page !== undefined && func0.call(data, "page")){
-let data0 = data.page;
-if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err0 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 > 999999999 || isNaN(data0)){
-const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 999999999}};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if(data0 < 1 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-}
-if(data.limit !== undefined && func0.call(data, "limit")){
-let data1 = data.limit;
-if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err3 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"}};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 > 100 || isNaN(data1)){
-const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100}};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-if(data1 < 1 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-}
-if(data.twinId !== undefined && func0.call(data, "twinId")){
-let data2 = data.twinId;
-if(typeof data2 === "string"){
-if(func47(data2) < 1){
-const err6 = {instancePath:instancePath+"/twinId",schemaPath:"#/properties/twinId/minLength",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-if(!pattern0.test(data2)){
-const err7 = {instancePath:instancePath+"/twinId",schemaPath:"#/properties/twinId/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-else {
-const err8 = {instancePath:instancePath+"/twinId",schemaPath:"#/properties/twinId/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-if(data.from !== undefined && func0.call(data, "from")){
-let data3 = data.from;
-if(typeof data3 === "string"){
-if(func47(data3) > 10){
-const err9 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/maxLength",keyword:"maxLength",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-if(func47(data3) < 10){
-const err10 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/minLength",keyword:"minLength",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-if(!pattern28.test(data3)){
-const err11 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-else {
-const err12 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-if(data.to !== undefined && func0.call(data, "to")){
-let data4 = data.to;
-if(typeof data4 === "string"){
-if(func47(data4) > 10){
-const err13 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/maxLength",keyword:"maxLength",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-if(func47(data4) < 10){
-const err14 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/minLength",keyword:"minLength",params:{limit: 10}};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-if(!pattern28.test(data4)){
-const err15 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-}
-else {
-const err16 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-if(data.rating !== undefined && func0.call(data, "rating")){
-let data5 = data.rating;
-if(typeof data5 !== "string"){
-const err17 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/type",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-if(!((data5 === "up") || (data5 === "down"))){
-const err18 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/enum",keyword:"enum",params:{allowedValues: schema30.properties.rating.enum}};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-}
-}
-else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
 validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema31 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."}}};
+const schema31 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."},"rating":{"type":"string","enum":["up","down"],"description":"Only with this rating. Default: both."}}};
 
 function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3264,7 +3196,7 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(!pattern28.test(data3)){
+if(!pattern30.test(data3)){
 const err11 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err11];
@@ -3309,7 +3241,246 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(!pattern28.test(data4)){
+if(!pattern30.test(data4)){
+const err15 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+if(data.rating !== undefined && func0.call(data, "rating")){
+let data5 = data.rating;
+if(typeof data5 !== "string"){
+const err17 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(!((data5 === "up") || (data5 === "down"))){
+const err18 = {instancePath:instancePath+"/rating",schemaPath:"#/properties/rating/enum",keyword:"enum",params:{allowedValues: schema31.properties.rating.enum}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+validate30.errors = vErrors;
+return errors === 0;
+}
+
+const schema32 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."}}};
+
+function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page !== undefined && func0.call(data, "page")){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+const err0 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 999999999 || isNaN(data0)){
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{comparison: "<=", limit: 999999999}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.limit !== undefined && func0.call(data, "limit")){
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+const err3 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+if(data.twinId !== undefined && func0.call(data, "twinId")){
+let data2 = data.twinId;
+if(typeof data2 === "string"){
+if(func47(data2) < 1){
+const err6 = {instancePath:instancePath+"/twinId",schemaPath:"#/properties/twinId/minLength",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(!pattern0.test(data2)){
+const err7 = {instancePath:instancePath+"/twinId",schemaPath:"#/properties/twinId/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/twinId",schemaPath:"#/properties/twinId/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.from !== undefined && func0.call(data, "from")){
+let data3 = data.from;
+if(typeof data3 === "string"){
+if(func47(data3) > 10){
+const err9 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/maxLength",keyword:"maxLength",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+if(func47(data3) < 10){
+const err10 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/minLength",keyword:"minLength",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!pattern30.test(data3)){
+const err11 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+else {
+const err12 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.to !== undefined && func0.call(data, "to")){
+let data4 = data.to;
+if(typeof data4 === "string"){
+if(func47(data4) > 10){
+const err13 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/maxLength",keyword:"maxLength",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(func47(data4) < 10){
+const err14 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/minLength",keyword:"minLength",params:{limit: 10}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(!pattern30.test(data4)){
 const err15 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err15];
@@ -3342,13 +3513,13 @@ vErrors.push(err17);
 }
 errors++;
 }
-validate30.errors = vErrors;
+validate31.errors = vErrors;
 return errors === 0;
 }
 
-const schema32 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"asc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."},"path":{"type":"string","enum":["all"],"description":"The messages of all branches, in the order they were stored. Default: those of the current path."}}};
+const schema33 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"asc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."},"path":{"type":"string","enum":["all"],"description":"The messages of all branches, in the order they were stored. Default: those of the current path."}}};
 
-function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3435,7 +3606,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data2 === "asc") || (data2 === "desc"))){
-const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema32.properties.order.enum}};
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema33.properties.order.enum}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3493,7 +3664,7 @@ vErrors.push(err11);
 errors++;
 }
 if(!(data4 === "all")){
-const err12 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/enum",keyword:"enum",params:{allowedValues: schema32.properties.path.enum}};
+const err12 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/enum",keyword:"enum",params:{allowedValues: schema33.properties.path.enum}};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3514,13 +3685,13 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate31.errors = vErrors;
+validate32.errors = vErrors;
 return errors === 0;
 }
 
-const schema33 = {"type":"object","properties":{"after":{"type":"integer","minimum":0,"maximum":999999999,"description":"Resume after this many UTF-16 code units of the reply: the id of the last event received."}}};
+const schema34 = {"type":"object","properties":{"after":{"type":"integer","minimum":0,"maximum":999999999,"description":"Resume after this many UTF-16 code units of the reply: the id of the last event received."}}};
 
-function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3570,14 +3741,14 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate32.errors = vErrors;
+validate33.errors = vErrors;
 return errors === 0;
 }
 
-const schema34 = {"type":"object","properties":{"twin":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255,"description":"The twin's id, from list_twins."},"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What to ask."},"conversation":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"The conversation to go on with. Without it, a new one begins."},"requestKey":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"A text of your own for this question. If the call fails or breaks off, the same call with the same key gets the same reply, for 24 hours. Without one, a call that breaks off is cancelled."}},"required":["twin","question"]};
-const pattern40 = new RegExp("^[\\x20-\\x7e]*$", "u");
+const schema35 = {"type":"object","properties":{"twin":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255,"description":"The twin's id, from list_twins."},"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What to ask."},"conversation":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"The conversation to go on with. Without it, a new one begins."},"requestKey":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"A text of your own for this question. If the call fails or breaks off, the same call with the same key gets the same reply, for 24 hours. Without one, a call that breaks off is cancelled."}},"required":["twin","question"]};
+const pattern42 = new RegExp("^[\\x20-\\x7e]*$", "u");
 
-function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3714,7 +3885,7 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!pattern40.test(data2)){
+if(!pattern42.test(data2)){
 const err12 = {instancePath:instancePath+"/conversation",schemaPath:"#/properties/conversation/pattern",keyword:"pattern",params:{pattern: "^[\\x20-\\x7e]*$"}};
 if(vErrors === null){
 vErrors = [err12];
@@ -3759,7 +3930,7 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(!pattern40.test(data3)){
+if(!pattern42.test(data3)){
 const err16 = {instancePath:instancePath+"/requestKey",schemaPath:"#/properties/requestKey/pattern",keyword:"pattern",params:{pattern: "^[\\x20-\\x7e]*$"}};
 if(vErrors === null){
 vErrors = [err16];
@@ -3792,21 +3963,21 @@ vErrors.push(err18);
 }
 errors++;
 }
-validate33.errors = vErrors;
+validate34.errors = vErrors;
 return errors === 0;
 }
 
-const schema35 = {"type":"object","properties":{"after":{"type":"string","pattern":"^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$","description":"Begin behind this event or message: the id of the last event received, or a message's id."}}};
-const pattern42 = new RegExp("^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$", "u");
+const schema36 = {"type":"object","properties":{"after":{"type":"string","pattern":"^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$","description":"Begin behind this event or message: the id of the last event received, or a message's id."}}};
+const pattern44 = new RegExp("^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$", "u");
 
-function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.after !== undefined && func0.call(data, "after")){
 let data0 = data.after;
 if(typeof data0 === "string"){
-if(!pattern42.test(data0)){
+if(!pattern44.test(data0)){
 const err0 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/pattern",keyword:"pattern",params:{pattern: "^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$"}};
 if(vErrors === null){
 vErrors = [err0];
@@ -3839,13 +4010,13 @@ vErrors.push(err2);
 }
 errors++;
 }
-validate34.errors = vErrors;
+validate35.errors = vErrors;
 return errors === 0;
 }
 
-const schema36 = {"type":"object","properties":{"stream":{"type":"string","enum":["true","false"]},"starting_after":{"type":"integer","minimum":0,"maximum":999999999}}};
+const schema37 = {"type":"object","properties":{"stream":{"type":"string","enum":["true","false"]},"starting_after":{"type":"integer","minimum":0,"maximum":999999999}}};
 
-function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate36(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3862,7 +4033,7 @@ vErrors.push(err0);
 errors++;
 }
 if(!((data0 === "true") || (data0 === "false"))){
-const err1 = {instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/enum",keyword:"enum",params:{allowedValues: schema36.properties.stream.enum}};
+const err1 = {instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/enum",keyword:"enum",params:{allowedValues: schema37.properties.stream.enum}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3918,13 +4089,13 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate35.errors = vErrors;
+validate36.errors = vErrors;
 return errors === 0;
 }
 
-const schema37 = {"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"desc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."}}};
+const schema38 = {"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"desc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."}}};
 
-function validate36(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate37(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3976,7 +4147,7 @@ vErrors.push(err3);
 errors++;
 }
 if(!((data1 === "asc") || (data1 === "desc"))){
-const err4 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema37.properties.order.enum}};
+const err4 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema38.properties.order.enum}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4032,7 +4203,7 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate36.errors = vErrors;
+validate37.errors = vErrors;
 return errors === 0;
 }
 
@@ -4043,26 +4214,27 @@ export const validators: ReadonlyMap<InputSchema, Validator> = new Map([
   [inputSchemas.sendMessage, validate12],
   [inputSchemas.createApiKey, validate13],
   [inputSchemas.rotateApiKey, validate14],
-  [inputSchemas.createClientToken, validate15],
-  [inputSchemas.clientTokensQuery, validate16],
-  [inputSchemas.endUserParams, validate17],
-  [inputSchemas.writeMemory, validate18],
-  [inputSchemas.changeTwinQuery, validate19],
-  [inputSchemas.checkTwinQuery, validate20],
-  [inputSchemas.readFileQuery, validate21],
-  [inputSchemas.twinVersionParams, validate22],
-  [inputSchemas.documentParams, validate23],
-  [inputSchemas.teachTwin, validate24],
-  [inputSchemas.pageQuery, validate25],
-  [inputSchemas.conversationsQuery, validate26],
-  [inputSchemas.usageQuery, validate27],
-  [inputSchemas.rateMessage, validate28],
-  [inputSchemas.feedbackQuery, validate29],
-  [inputSchemas.unansweredQuery, validate30],
-  [inputSchemas.messagesQuery, validate31],
-  [inputSchemas.streamQuery, validate32],
-  [inputSchemas.askTwin, validate33],
-  [inputSchemas.conversationStreamQuery, validate34],
-  [inputSchemas.responseQuery, validate35],
-  [inputSchemas.itemsQuery, validate36],
+  [inputSchemas.createWebhook, validate15],
+  [inputSchemas.createClientToken, validate16],
+  [inputSchemas.clientTokensQuery, validate17],
+  [inputSchemas.endUserParams, validate18],
+  [inputSchemas.writeMemory, validate19],
+  [inputSchemas.changeTwinQuery, validate20],
+  [inputSchemas.checkTwinQuery, validate21],
+  [inputSchemas.readFileQuery, validate22],
+  [inputSchemas.twinVersionParams, validate23],
+  [inputSchemas.documentParams, validate24],
+  [inputSchemas.teachTwin, validate25],
+  [inputSchemas.pageQuery, validate26],
+  [inputSchemas.conversationsQuery, validate27],
+  [inputSchemas.usageQuery, validate28],
+  [inputSchemas.rateMessage, validate29],
+  [inputSchemas.feedbackQuery, validate30],
+  [inputSchemas.unansweredQuery, validate31],
+  [inputSchemas.messagesQuery, validate32],
+  [inputSchemas.streamQuery, validate33],
+  [inputSchemas.askTwin, validate34],
+  [inputSchemas.conversationStreamQuery, validate35],
+  [inputSchemas.responseQuery, validate36],
+  [inputSchemas.itemsQuery, validate37],
 ]);

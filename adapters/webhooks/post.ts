@@ -1,0 +1,71 @@
+/**
+ * Sends one request to an address that was checked, and to no other.
+ *
+ * @module
+ */
+
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { isIP } from "node:net";
+import { portOf, type Target } from "./addresses.ts";
+
+/** What is sent. */
+export interface Post {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Breaks it off. */
+  readonly signal: AbortSignal;
+}
+
+/** How much of an answer is read, in bytes: nothing of it is used. */
+const mostOfAnswer = 64 * 1024;
+
+/**
+ * Resolves with the status of the answer, once that was read, or as much of it as is. Redirects are answers like others. Rejects
+ * if there is none.
+ */
+export function post({ url, address }: Target, { headers, body, signal }: Post): Promise<number> {
+  const isTls = url.protocol === "https:";
+  const name = url.hostname.replace(/^\[|\]$/g, "");
+  return new Promise((resolve, reject) => {
+    let status: number | undefined;
+    const request = (isTls ? requestHttps : requestHttp)({
+      host: address, // not the name, which might be another address by now
+      port: portOf(url),
+      path: `${url.pathname}${url.search}`,
+      method: "POST",
+      headers: { ...headers, Host: url.host, "Content-Length": String(Buffer.byteLength(body)) },
+      agent: false,
+      ...(isTls && { servername: isIP(name) ? "" : name }), // whose certificate it must be
+    });
+    /** What broke off after the answer's head was answered all the same. */
+    const end = (error: unknown) => {
+      signal.removeEventListener("abort", breakOff);
+      if (status === undefined) reject(error);
+      else resolve(status);
+    };
+    const breakOff = () => {
+      request.destroy();
+      end(signal.reason);
+    };
+    signal.addEventListener("abort", breakOff);
+    request.on("error", end);
+    request.on("close", () => end(new Error("The connection was closed without an answer.")));
+    request.on("response", (response) => {
+      status = response.statusCode;
+      response.on("error", end);
+      response.on("end", end);
+      leaveOut(response, () => request.destroy());
+    });
+    request.end(body);
+  });
+}
+
+/** Takes an answer's body off the connection. */
+function leaveOut(response: IncomingMessage, cut: () => void): void {
+  let length = 0;
+  response.on("data", (chunk: Uint8Array) => {
+    length += chunk.byteLength;
+    if (length > mostOfAnswer) cut();
+  });
+}
