@@ -14,7 +14,10 @@ import {
   newConversation,
   newOwner,
   nextToBegin,
+  ownTwin,
+  partOf,
   start,
+  storeContent,
 } from "./store-records.ts";
 import { whole } from "./whole.ts";
 
@@ -49,6 +52,21 @@ export async function fill(store: Store): Promise<Records> {
   await store.beginReply(begun);
   await store.saveReply({ owner, id: begun.reply.id, content: "Be", lease: begun.lease });
   await store.requestCancel({ owner }, begun.reply.id);
+
+  // More rows than are copied at a time.
+  for (let version = 0; version < 25; version++) {
+    const text = `Version ${version} 🤖`;
+    await storeContent(store, owner, text);
+    await store.putTwinVersion({
+      twin: ownTwin(owner, "ada", {}),
+      replaces: version || null,
+      note: null,
+      changes: new Map([["", partOf("", text, start)]]),
+      textBytes: text.length,
+      maxTwins: 1,
+      maxTextBytes: 100,
+    });
+  }
   return { owner, claim: made, running: { ...begun, conversationId }, idle: idle.id };
 }
 
@@ -68,12 +86,21 @@ export async function readAll(store: Store, { owner, claim: made }: Records) {
       return { conversation, messages, alone: await Promise.all(alone), newest, history };
     }),
   );
+  const twin = await Promise.all(
+    [1, 2, 24, 25].map(async (version) => {
+      const stored = await store.getTwinVersion(owner, "ada", version);
+      const contents = stored?.parts.map(({ digest }) => store.readTwinContent(owner, digest, 0)) ?? [];
+      return { stored, contents: await Promise.all(contents) };
+    }),
+  );
   const abandoned = await store.findAbandonedReplies(start + day);
   return {
     keys: await store.listKeys(owner, slice),
     conversations,
     withTwin: await store.listConversations({ owner }, { ...slice, twinIds: ["bob"] }),
     found,
+    twin,
+    twins: await store.listOwnTwins(owner, { ...slice, except: [] }),
     abandoned: abandoned.filter((each) => each.owner === owner),
     claim: await store.findClaim(made),
   };
