@@ -25,9 +25,15 @@ export interface SendOptions extends CreateOptions {
   readonly onBusy?: OnBusy | undefined;
 }
 
-/** A message to send. */
+/** A message to send: with words, or with decisions. */
 export interface MessageBody {
-  readonly content: string;
+  /** What the person says. May be left out with `calls`. */
+  readonly content?: string | undefined;
+  /**
+   * What the person decides of the `pendingCalls` of the reply that the message goes on from, by their `callId`. Those that are
+   * left out do not run.
+   */
+  readonly calls?: Readonly<Record<string, "approve" | "deny">> | undefined;
   /**
    * What it goes on from, on any branch: an ended reply, what a person has said, or a question that waits for one; null: the
    * beginning. Default: the end of the path.
@@ -38,7 +44,8 @@ export interface MessageBody {
 }
 
 /** A message that is stored without asking a twin. */
-export interface SaidMessageBody extends MessageBody {
+export interface SaidMessageBody extends Omit<MessageBody, "content" | "calls"> {
+  readonly content: string;
   /** `user`: a question that stays without a reply. Default `assistant`: what a person says in the twin's place. */
   readonly role?: "assistant" | "user" | undefined;
   /** Who says it, in up to 100 characters. Only of the role `assistant`, as is `answeredBy`. */

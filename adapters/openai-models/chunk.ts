@@ -20,9 +20,12 @@ export interface ModelCall {
   readonly others: JsonObject;
 }
 
+/** How a completion may end: whether calls wait for a person is not the model's to say. */
+export type CompletionEnd = Exclude<EngineResult["finishReason"], "tool_calls">;
+
 /** A completion at its end. */
 export interface Completion {
-  readonly finishReason: EngineResult["finishReason"];
+  readonly finishReason: CompletionEnd;
   readonly usage: Usage | null;
   /** The tools that the model calls before it goes on. */
   readonly calls: readonly ModelCall[];
@@ -105,7 +108,7 @@ export function otherMembersOf({ delta, message }: JsonObject): string[] {
 }
 
 /** What a finish reason means. `broken off`: some servers end a reply with one instead of reporting an error. */
-export type FinishMeaning = EngineResult["finishReason"] | "broken off" | "unknown";
+export type FinishMeaning = CompletionEnd | "broken off" | "unknown";
 
 /** The finish reasons of servers, in lower case. */
 const meanings = new Map<string, FinishMeaning>(

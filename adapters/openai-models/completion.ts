@@ -7,10 +7,11 @@
 import { createParser, type EventSourceMessage, type ParseError } from "eventsource-parser";
 import type { JsonObject } from "../../core/base/json.ts";
 import type { Usage } from "../../core/store/records.ts";
-import { type EngineResult, ModelError, type ReplyOutput } from "../../core/twins/engine.ts";
+import { ModelError, type ReplyOutput } from "../../core/twins/engine.ts";
 import { CallReader } from "./calls.ts";
 import {
   type Completion,
+  type CompletionEnd,
   firstChoice,
   isError,
   maxEventLength,
@@ -60,7 +61,7 @@ export class CompletionReader {
   #text = "";
   #written = 0;
   #hasDeltas = false;
-  #finishReason: EngineResult["finishReason"] | undefined;
+  #finishReason: CompletionEnd | undefined;
   /** Read as `length`: the reply may be cut off. */
   #unknownReason: string | undefined;
   #silentBytes = 0;

@@ -140,7 +140,7 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   const offer = async (turn: Turn, output: ReplyOutput) => {
     const named = toolsOf(turn.twin, "list" in tools ? tools.list() : tools);
     const own = [...handOverTools(turn, output), ...named]; // first, as it keeps its name where another has it
-    if (own.length === 0) return undefined;
+    if (own.length === 0 && !turn.decided) return undefined;
     toolbox ??= import("./tools.ts").then((module) => module.createToolbox({ clock, log }));
     return (await toolbox)(turn, own, output);
   };
@@ -160,7 +160,8 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
       if (sources) output.progress({ stage: "sources", sources });
       const deadlines = new Deadlines(clock, output.signal);
       try {
-        const asked = { turn, instructions, findings, model, continuation };
+        const decided = turn.decided && (await offered?.goOn(turn.decided));
+        const asked = { turn, instructions, findings, model, decided, continuation };
         const { format } = turn;
         const whole = new WholeText(output, format !== undefined);
         const result = await converse(asked, offered, whole, (asking) => ask(asking, deadlines));
@@ -197,7 +198,7 @@ class WholeText {
 
 /** Asks the model, and after each round of calls again, with what came of them. */
 async function converse(
-  asked: Pick<ModelQuestion, "turn" | "instructions" | "findings" | "model" | "continuation">,
+  asked: Pick<ModelQuestion, "turn" | "instructions" | "findings" | "model" | "decided" | "continuation">,
   offered: OfferedTools | undefined,
   output: Pick<ReplyOutput, "write">,
   ask: (question: ModelQuestion) => Promise<Completion>,
@@ -226,7 +227,9 @@ async function converse(
     hasText ||= text !== "";
     if (text.trim() !== "") before = text.slice(-2);
     partial = undefined;
-    rounds.push(...(await offered.run(completion, text)));
+    const { messages, pending } = await offered.run(completion, text, hasText);
+    if (pending) return { finishReason: "tool_calls", usage, pending };
+    rounds.push(...messages);
   }
 }
 

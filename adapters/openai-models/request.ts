@@ -6,7 +6,7 @@
 
 import type { ReplyFormat, ReplyOutput, Turn } from "../../core/twins/engine.ts";
 import { type ContinuationMode, continuationOf } from "./continuation.ts";
-import type { ToolDefinition } from "./tools.ts";
+import type { DecidedRound, ToolDefinition } from "./tools.ts";
 
 /** What a model is asked, and where its text goes. */
 export interface ModelQuestion extends Pick<ReplyOutput, "write"> {
@@ -20,6 +20,8 @@ export interface ModelQuestion extends Pick<ReplyOutput, "write"> {
   readonly tools: readonly ToolDefinition[];
   /** Whether a name is that of a tool that it may call. Undefined: it may call none any more. */
   readonly isTool: ((name: string) => boolean) | undefined;
+  /** The last round of the reply before, whose calls the question has decided. Undefined: there is none. */
+  readonly decided: DecidedRound | undefined;
   /** Its calls in this reply so far, and their results. */
   readonly rounds: readonly object[];
   /** The text of the reply that an earlier process has written, to go on from. Undefined: there is none. */
@@ -42,7 +44,7 @@ export interface Asking extends ModelQuestion {
  */
 export function completionRequest(asking: Asking) {
   const { turn, instructions, findings, model, counted, tools, isTool, partial, continuation } = asking;
-  const { twin, history, content, format } = turn;
+  const { twin, content, format } = turn;
   const { messages, members } = continuationOf(partial, continuation);
   const system = instructions.trim() === "" ? [] : [{ role: "system", content: instructions }];
   const question = { role: "user", content: findings === null ? content : `${findings}\n\n${content}` };
@@ -51,7 +53,7 @@ export function completionRequest(asking: Asking) {
     tools: tools.length > 0 ? tools : undefined,
     // Claude's gateways refuse calls in a conversation without a list of tools.
     tool_choice: tools.length > 0 && !isTool ? "none" : undefined,
-    messages: [...system, ...inTurn([...history, question]), ...roundsOf(asking), ...messages],
+    messages: [...system, ...saidIn(asking, question), ...roundsOf(asking), ...messages],
     temperature: twin.temperature ?? undefined,
     response_format: responseFormat(format),
     stream: true,
@@ -67,8 +69,29 @@ function responseFormat(format: ReplyFormat | undefined) {
   return { type, json_schema };
 }
 
+/** A message as a model is told it. */
+interface Told {
+  readonly role: string;
+  readonly content: string;
+}
+
+/**
+ * The history and the question. Where that decides of calls, they stand between the two, as a part of the reply that made them,
+ * and there may be no question.
+ */
+function saidIn({ turn, decided, tools }: Asking, question: Told): readonly object[] {
+  const { history, content } = turn;
+  const asked = content === "" ? [] : [question];
+  if (!decided || tools.length === 0) return inTurn([...history, ...asked]);
+  const last = history.at(-1);
+  const isTold = decided.hasText && last?.role === "assistant";
+  const before = isTold ? history.slice(0, -1) : [...history, { role: "user", content: decided.question }];
+  const called = isTold ? { ...decided.message, content: last.content } : decided.message;
+  return [...inTurn(before), called, ...decided.results, ...asked];
+}
+
 /** Messages of one role in a row as one message, because some chat templates accept only users and assistants in turn. */
-function inTurn(messages: readonly { readonly role: string; readonly content: string }[]) {
+function inTurn(messages: readonly Told[]) {
   const told: { role: string; content: string }[] = [];
   for (const { role, content } of messages) {
     const last = told.at(-1);
@@ -79,9 +102,11 @@ function inTurn(messages: readonly { readonly role: string; readonly content: st
 }
 
 /** The calls so far and their results. Told in words to a server that is asked without tools, as it may refuse calls, too. */
-function roundsOf({ rounds, tools }: Asking): readonly object[] {
-  if (tools.length > 0 || rounds.length === 0) return rounds;
-  const told = rounds.map((message) => {
+function roundsOf({ rounds, decided, tools }: Asking): readonly object[] {
+  if (tools.length > 0) return rounds;
+  const all = decided ? [decided.message, ...decided.results, ...rounds] : rounds;
+  if (all.length === 0) return all;
+  const told = all.map((message) => {
     const { role, content, tool_calls: calls } = message as Readonly<Record<string, unknown>>;
     if (role === "tool") return `Result: ${content}`;
     const names = (Array.isArray(calls) ? calls : []).map(

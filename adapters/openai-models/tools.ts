@@ -7,8 +7,9 @@
 import type { Clock } from "../../core/base/clock.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import type { Log } from "../../core/base/log.ts";
-import type { ReplyOutput, Turn } from "../../core/twins/engine.ts";
-import type { Tool } from "../../core/twins/tools.ts";
+import type { PendingCall, PendingCalls } from "../../core/store/records.ts";
+import type { DecidedCalls, ReplyOutput, Turn } from "../../core/twins/engine.ts";
+import { type Tool, toolsOf } from "../../core/twins/tools.ts";
 import { argumentsOf, mostCalls } from "./calls.ts";
 import { type Completion, type ModelCall, parseJson } from "./chunk.ts";
 import { compileInputCheck, type InputCheck } from "./input-check.ts";
@@ -24,6 +25,8 @@ const longestResult = 64 * 1024;
 const bytesOfResult = 2 * longestResult;
 /** What a reply's rounds may hold: results in bytes of UTF-8, and the model's words, arguments and thoughts in code units. */
 const mostHeld = 1024 * 1024;
+/** The longest arguments of the calls of a reply that wait for the person, in UTF-16 code units of JSON: they are shown. */
+const longestShown = 16 * 1024;
 /** The most that is said of tools in a request, in UTF-16 code units of JSON. */
 const mostDefinitions = 1024 * 1024;
 
@@ -45,7 +48,33 @@ export interface OfferedTools {
    * Runs calls, and resolves with the messages that tell the model so: its own, and a result for each call. `text`: what it
    * wrote before them. Rejects if the reply is over.
    */
-  run(completion: Pick<Completion, "calls" | "thoughts">, text: string): Promise<readonly object[]>;
+  run(completion: Pick<Completion, "calls" | "thoughts">, text: string, hasText: boolean): Promise<Round>;
+  /** Runs those calls of the reply before that are allowed, and resolves with what tells the model of all of them. */
+  goOn(decided: DecidedCalls): Promise<DecidedRound>;
+}
+
+/** What came of a model's calls. */
+export interface Round {
+  /** What tells the model so. */
+  readonly messages: readonly object[];
+  /** The calls that wait for the person. Undefined: none do. */
+  readonly pending: PendingCalls | undefined;
+}
+
+/** The last round of the reply before, whose calls are decided. */
+export interface DecidedRound {
+  /** The model's own message. */
+  readonly message: Readonly<Record<string, unknown>>;
+  readonly results: readonly object[];
+  /** The question of that reply, as the model was told it, and whether the reply has any text: then histories have both. */
+  readonly question: string;
+  readonly hasText: boolean;
+}
+
+/** What is kept of such a round: `results` by the ids of calls, without those that wait. */
+interface KeptRound extends Omit<DecidedRound, "results"> {
+  readonly ids: readonly string[];
+  readonly results: Readonly<Record<string, string>>;
 }
 
 /** Creates a function that offers a turn's model the tools of its twin. */
@@ -114,17 +143,39 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
     /** Whether the owner, or its end user, may hold no more. */
     let isFull = false;
 
-    /** What the model is told of a call. */
-    async function call(asked: ModelCall, callId: string): Promise<string> {
+    const confirmed = new Set(toolsOf({ tools: turn.twin.confirm }, tools));
+    let shown = 0;
+
+    /** A call that waits for the person, or why it does not run. Undefined: it runs without being asked about. */
+    async function waiting(asked: ModelCall, callId: string): Promise<PendingCall | string | undefined> {
       const found = findTool(offered, asked.name);
+      if (!found || !confirmed.has(found.tool)) return undefined;
+      const input = await inputOf(asked, found, checkOf);
+      if (isString(input)) return undefined; // it is refused as any other
+      if (!turn.mayAsk) return "The call was denied: it needs a person's yes, and nobody can be asked here.";
+      shown += JSON.stringify(input).length;
+      if (shown > longestShown)
+        return "The call was denied: its arguments are too long to be shown to a person.";
+      return { callId, name: found.tool.name, arguments: input };
+    }
+
+    /** What the model is told of a call. */
+    async function call(asked: ModelCall | PendingCall, callId: string): Promise<string> {
+      // What was shown to the person is a tool's own name, which may be another one's for the model.
+      const found =
+        "callId" in asked
+          ? offered.find(({ tool }) => tool.name === asked.name)
+          : findTool(offered, asked.name);
       const name = found?.tool.name ?? "unknown";
       output.progress({ stage: "tool", name, callId, state: "called" });
       let [state, told]: [state: "done" | "failed", told: string] = ["failed", ""];
       const isHeld = output.hold(bytesOfResult);
       isFull ||= !isHeld;
       try {
-        const input = await inputOf(asked, found, checkOf);
-        if (isString(input) || !found) told = String(input);
+        const input = isString(asked.arguments)
+          ? await inputOf({ ...asked, arguments: asked.arguments }, found, checkOf)
+          : asked.arguments;
+        if (isString(input) || !found) told = isString(input) ? input : noTool(asked.name);
         else if (!isHeld) told = "The tool was not run: too much is held for this person already.";
         else {
           acting ??= output.beginActing();
@@ -160,7 +211,7 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
       get isSpent() {
         return isFull || used.size >= mostCalls || heldBytes >= mostHeld;
       },
-      async run({ calls: all, thoughts }, text) {
+      async run({ calls: all, thoughts }, text, hasText) {
         const calls = all.slice(0, mostCalls - used.size);
         if (calls.length < all.length) {
           log("warn", "a model called more tools than a reply may: the calls behind are left out", {
@@ -182,19 +233,58 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
         const { length } = JSON.stringify(message);
         heldBytes += length;
         isFull ||= !output.hold(2 * length);
-        const results: string[] = [];
-        const waiting = [...calls.entries()];
-        const work = async () => {
-          for (let next = waiting.shift(); next; next = waiting.shift()) {
-            const [at, asked] = next;
-            results[at] = await call(asked, ids[at] ?? "");
-          }
-        };
-        await Promise.all(Array.from({ length: mostAtOnce }, work));
-        return [message, ...ids.map((id, at) => ({ role: "tool", tool_call_id: id, content: results[at] }))];
+        const results: Record<string, string> = {};
+        const pending: PendingCall[] = [];
+        const running: (readonly [asked: ModelCall, id: string])[] = [];
+        for (const [at, asked] of calls.entries()) {
+          const id = ids[at] ?? "";
+          const waits = await waiting(asked, id);
+          if (waits === undefined) running.push([asked, id]);
+          else if (isString(waits)) results[id] = waits;
+          else pending.push(waits);
+        }
+        await eachOf(running, async ([asked, id]) => {
+          results[id] = await call(asked, id);
+        });
+        if (pending.length === 0)
+          return { messages: [message, ...resultsOf(ids, results)], pending: undefined };
+        const kept: KeptRound = { message, ids, results, question: turn.content, hasText };
+        return { messages: [], pending: { calls: pending, state: JSON.stringify(kept) } };
+      },
+      async goOn({ calls, state }) {
+        isFull ||= !output.hold(2 * state.length);
+        heldBytes += state.length;
+        const { ids, results: before, ...round } = JSON.parse(state) as KeptRound;
+        const results = { ...before };
+        for (const id of ids) used.add(id);
+        await eachOf(calls, async (asked) => {
+          const { callId, decision } = asked;
+          results[callId] =
+            decision === "approve" ? await call(asked, callId) : notAllowed[decision ?? "none"];
+        });
+        return { ...round, results: resultsOf(ids, results) };
       },
     };
   };
+}
+
+/** What the model is told of a call that the person has not allowed. */
+const notAllowed = {
+  deny: "The call was denied by the person. It did not run.",
+  none: "The person has not said whether the call may run, and went on. It did not run.",
+} as const;
+
+/** Works on all of a list, a few at once. */
+async function eachOf<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  const workOn = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) await work(next);
+  };
+  await Promise.all(Array.from({ length: mostAtOnce }, workOn));
+}
+
+function resultsOf(ids: readonly string[], results: Readonly<Record<string, string>>): readonly object[] {
+  return ids.map((id) => ({ role: "tool", tool_call_id: id, content: results[id] ?? "" }));
 }
 
 /** What the model called, so that servers accept it as a part of the conversation: other names and no JSON are refused. */
@@ -218,15 +308,19 @@ function freeId(id: string, used: Set<string>): string {
 
 /** The input of a call, or why it is refused. */
 async function inputOf(
-  { name, arguments: given }: ModelCall,
+  { name, arguments: given }: Pick<ModelCall, "name" | "arguments">,
   found: NamedTool | undefined,
   checkOf: (tool: Tool) => Promise<InputCheck>,
 ): Promise<JsonObject | string> {
-  if (!found) return `There is no tool ${JSON.stringify(name.slice(0, 64))}.`;
+  if (!found) return noTool(name);
   const input = argumentsOf(given);
   if (!input) return "The arguments were refused: they are not a JSON object.";
   const problem = (await checkOf(found.tool))(input);
   return problem === undefined ? input : `The arguments were refused: ${problem}.`.slice(0, 1_000);
+}
+
+function noTool(name: string): string {
+  return `There is no tool ${JSON.stringify(name.slice(0, 64))}.`;
 }
 
 /** Runs work that may take {@link toolMs}. Rejects once that is over, or with the signal's reason once it aborts. */

@@ -6,7 +6,14 @@
 
 import { setImmediate } from "node:timers";
 import { type MessagePath, withMessages } from "../../core/store/path.ts";
-import { type Answerer, type EndReply, type MessageRecord, mostBranches } from "../../core/store/records.ts";
+import {
+  type Answerer,
+  type EndReply,
+  type MessageRecord,
+  mostBranches,
+  type PendingCalls,
+  type StoredCalls,
+} from "../../core/store/records.ts";
 import type {
   AbandonedReply,
   AddMessage,
@@ -19,7 +26,7 @@ import { findClaim, makeClaim } from "./claims.ts";
 import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { findPath } from "./messages.ts";
 import { markUnanswered } from "./review.ts";
-import { pathFromRow, textOrNull, toJson } from "./rows.ts";
+import { fromJson, pathFromRow, textOrNull, toJson } from "./rows.ts";
 import { reachedIn, readSpent, reserveTokens, settleTokens } from "./token-budgets.ts";
 import { addUsage } from "./usage.ts";
 import { inConversation, tell, tellOf, tellOfEnd } from "./webhooks.ts";
@@ -27,7 +34,10 @@ import { inConversation, tell, tellOf, tellOfEnd } from "./webhooks.ts";
 /** The store's methods about replies in progress. */
 export function replyMethods(
   driver: SqlDriver,
-): Pick<Store, "beginReply" | "addMessage" | "saveReply" | "endReply" | "replaceQuestion" | "requestCancel"> {
+): Pick<
+  Store,
+  "beginReply" | "addMessage" | "saveReply" | "endReply" | "replaceQuestion" | "readCalls" | "requestCancel"
+> {
   const saves = new Saves(driver);
   return {
     async beginReply(begin) {
@@ -76,6 +86,15 @@ export function replyMethods(
           params: [owner, conversationId],
         },
       ]);
+    },
+
+    async readCalls(owner, id) {
+      const sql = "SELECT pending_calls, call_state, decisions FROM messages WHERE owner = $1 AND id = $2";
+      const [row] = await driver.all(sql, [owner, id]);
+      if (!row) return undefined;
+      const pending = (fromJson(row.call_state) ?? undefined) as StoredCalls["pending"];
+      const decisions = (fromJson(row.decisions) ?? undefined) as StoredCalls["decisions"];
+      return { pending, isOpen: row.pending_calls !== null, decisions };
     },
 
     async requestCancel({ owner, endUser = null }, id) {
@@ -182,7 +201,17 @@ async function countBranches(driver: SqlDriver, conversationId: string): Promise
 }
 
 function beginStatements(begin: BeginReply, { path, from, before, replaces }: Way): SqlStatement[] {
-  const { owner, endUser = null, question, reply, lease, lastAttempt = false, claim, reserves } = begin;
+  const {
+    owner,
+    endUser = null,
+    question,
+    reply,
+    lease,
+    lastAttempt = false,
+    claim,
+    reserves,
+    decides,
+  } = begin;
   const { conversationId, seq, after } = question;
   // A fork replaces the path, wherever that ends.
   const expected = begin.forkAt === undefined ? after : null;
@@ -205,7 +234,27 @@ function beginStatements(begin: BeginReply, { path, from, before, replaces }: Wa
         ...[reply.twinRevision, lastAttempt ? 1 : 0],
       ],
     },
+    ...(decides ? decideStatements(owner, question.id, decides) : []),
     ...(reserves ? reserveTokens(reserves) : []),
+  ];
+}
+
+/** What a question decides of the calls of the reply before it, which wait no more. */
+function decideStatements(
+  owner: string,
+  questionId: string,
+  { replyId, decisions }: NonNullable<BeginReply["decides"]>,
+): SqlStatement[] {
+  return [
+    {
+      sql: "UPDATE messages SET pending_calls = NULL WHERE owner = $1 AND id = $2 AND pending_calls IS NOT NULL",
+      params: [owner, replyId],
+      expect: 1,
+    },
+    {
+      sql: "UPDATE messages SET decisions = $3 WHERE owner = $1 AND id = $2",
+      params: [owner, questionId, toJson(decisions)],
+    },
   ];
 }
 
@@ -363,12 +412,18 @@ function endStatements(end: EndReply): SqlStatement[] {
       ? { sql: endMessage, params, expect: 1 }
       : { sql: endAbandoned, params: [...params, leaseExpiredBefore], expect: 1 },
     addUsage(end),
+    ...(end.pending ? [keepCalls(end, end.pending)] : []),
     ...(end.unanswered === undefined ? [] : [markUnanswered(end, end.unanswered)]),
     ...(end.reserved
       ? settleTokens(id, { ...end, tokens: usage?.totalTokens, text: undefined, at: completedAt })
       : []),
     ...tellOfEnd(end),
   ];
+}
+
+function keepCalls({ owner, id }: EndReply, pending: PendingCalls): SqlStatement {
+  const sql = "UPDATE messages SET pending_calls = $3, call_state = $4 WHERE owner = $1 AND id = $2";
+  return { sql, params: [owner, id, toJson(pending.calls), toJson(pending)] };
 }
 
 const free = "UPDATE conversations SET reply_id = NULL, updated_at = $4";

@@ -11,6 +11,7 @@ import type {
   Feedback,
   MadeClaim,
   MessageRecord,
+  PendingCall,
 } from "../../core/store/records.ts";
 import type { SqlRow, SqlValue } from "./driver.ts";
 
@@ -92,7 +93,7 @@ export function pathFromRow(row: SqlRow): MessagePath {
 }
 
 export const messageColumns =
-  "id, conversation_id, role, alone, author, content, status, finish_reason, seq, after_id, token_usage, failure, sources, twin_revision, attempt, continued_from, rating, rating_comment, rated_at, created_at, completed_at";
+  "id, conversation_id, role, alone, author, content, status, finish_reason, seq, after_id, token_usage, failure, sources, twin_revision, attempt, continued_from, rating, rating_comment, rated_at, pending_calls, created_at, completed_at";
 
 /** Those that an earlier version stored have no document. */
 function sourcesFromRow(row: SqlRow): MessageRecord["sources"] {
@@ -101,7 +102,7 @@ function sourcesFromRow(row: SqlRow): MessageRecord["sources"] {
 }
 
 export function messageFromRow(row: SqlRow): MessageRecord {
-  return {
+  const message: MessageRecord = {
     id: String(row.id),
     conversationId: String(row.conversation_id),
     role: String(row.role) as MessageRecord["role"],
@@ -129,6 +130,8 @@ export function messageFromRow(row: SqlRow): MessageRecord {
     createdAt: Number(row.created_at),
     completedAt: numberOrNull(row.completed_at),
   };
+  if (row.pending_calls === null) return message;
+  return { ...message, pendingCalls: fromJson(row.pending_calls) as PendingCall[] };
 }
 
 export function historyFromRow(row: SqlRow): Pick<MessageRecord, "role" | "content"> {

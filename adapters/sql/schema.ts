@@ -9,6 +9,7 @@ import { erasures } from "./steps/erasures.ts";
 import { firstTables } from "./steps/first-tables.ts";
 import { oldestVersion } from "./steps/oldest-version.ts";
 import { ownTwins } from "./steps/own-twins.ts";
+import { pendingCalls } from "./steps/pending-calls.ts";
 import { peopleAnswer } from "./steps/people-answer.ts";
 import { previousSecrets } from "./steps/previous-secrets.ts";
 import { questionsTold } from "./steps/questions-told.ts";
@@ -40,6 +41,7 @@ export const steps: readonly Step[] = [
   questionsTold,
   ownTwins,
   webhooks,
+  pendingCalls,
 ];
 
 /** The version of an up-to-date database. An empty one has version 0. */

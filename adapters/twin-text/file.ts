@@ -90,6 +90,7 @@ export function readTwinFile(bytes: Uint8Array, options: TwinFileOptions): TwinF
     language: values.language ?? null,
     knowledge: values.knowledge ?? null,
     tools: values.tools ?? [],
+    confirm: values.confirm ?? [],
     tokensPerDay: values.tokensPerDay ?? null,
     handover: values.handover ?? false,
   };
@@ -154,6 +155,7 @@ interface FrontMatter {
   readonly language?: string;
   readonly knowledge?: KnowledgeMode;
   readonly tools?: readonly string[];
+  readonly confirm?: readonly string[];
   readonly tokensPerDay?: number;
   readonly handover?: boolean;
   readonly tests?: readonly WrittenTest[];
@@ -196,15 +198,14 @@ function readFrontMatter(yaml: string, { engines, toolProblem, author }: TwinFil
     } else if (!rule.accepts(value))
       faults.push({ path: key, line, message: `${key} must be ${rule.expected}.` });
   }
-  const tools: readonly unknown[] = Array.isArray(values.tools) ? values.tools : [];
-  for (const [at, tool] of tools.entries()) {
-    const problem = isString(tool) ? toolProblem?.(tool) : undefined;
-    if (problem === undefined) continue;
-    faults.push({
-      path: "tools",
-      line: lineOf(["tools", at]),
-      message: `tools must be known: ${problem}.`,
-    });
+  for (const path of ["tools", "confirm"] as const) {
+    const named: unknown = values[path];
+    const tools: readonly unknown[] = Array.isArray(named) ? named : [];
+    for (const [at, tool] of tools.entries()) {
+      const problem = isString(tool) ? toolProblem?.(tool) : undefined;
+      if (problem === undefined) continue;
+      faults.push({ path, line: lineOf([path, at]), message: `${path} must be known: ${problem}.` });
+    }
   }
   if (author) {
     for (const [path, message] of authorFaults(values, author))
@@ -348,6 +349,7 @@ function rulesFor(engines: readonly string[]): RulesFor<FrontMatter> {
     language: languageRule,
     knowledge: knowledgeRule,
     tools: listOf("tools", ", such as [orders, weather/forecast]"),
+    confirm: listOf("tools", ", such as [orders/cancel]"),
     tokensPerDay: tokensRule,
     handover: { expected: "true or false", accepts: (value) => typeof value === "boolean" },
     tests: testsRule,

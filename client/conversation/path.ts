@@ -644,6 +644,7 @@ function newMessage(
     twinRevision: null,
     attempt: 1,
     feedback: null,
+    pendingCalls: null,
     createdAt: now,
   };
 }

@@ -23,6 +23,7 @@ import {
   twinNotFound,
   validationError,
 } from "../wire/errors.ts";
+import { accepted } from "../wire/field-errors.ts";
 import { headerNames } from "../wire/request.ts";
 import { messageResource, OwnEvents } from "../wire/resources.ts";
 import {
@@ -104,7 +105,8 @@ export const messageRoutes = [
       },
     },
     errors: [...sendErrors, "insufficient_scope", "model_error", "model_timeout"],
-    async handle(call, context) {
+    async handle(given, context) {
+      const call = { ...given, body: requireWords(given.body) };
       requireRoleOfMembers(call.body);
       if (isAlone(call.body)) return say(call, context);
       const sent = await send(call, context);
@@ -134,7 +136,8 @@ export const messageRoutes = [
     idempotency: "supported",
     success: { status: 200, description: "The reply as Server-Sent Events.", events: true },
     errors: sendErrors,
-    async handle(call, context) {
+    async handle(given, context) {
+      const call = { ...given, body: requireWords(given.body) };
       requireStreamed(call.body);
       const sent = await send(call, context, prefers(call, readingPace));
       const { headers, repeated } = sent;
@@ -197,8 +200,8 @@ export const messageRoutes = [
   }),
 ];
 
-function lengthOf({ content }: MessageRecord): number {
-  return content.length;
+function lengthOf({ content, pendingCalls }: MessageRecord): number {
+  return content.length + (pendingCalls ? JSON.stringify(pendingCalls).length : 0);
 }
 
 /** What a client prefers that reads along, and one that does not wait for the reply (RFC 7240). */
@@ -221,7 +224,18 @@ function begun({ reply, headers }: BegunReply, { api }: HandlerContext): Result 
   };
 }
 
-type SendBody = FromSchema<typeof sendMessageSchema>;
+/** A message that says something, or decides of calls. */
+type SendBody = FromSchema<typeof sendMessageSchema> & { readonly content: string };
+
+/** Calls of which nothing is decided are as none. */
+function requireWords({ calls = {}, ...body }: FromSchema<typeof sendMessageSchema>): SendBody {
+  const decides = Object.keys(calls).length > 0;
+  if (body.content === undefined && !decides) {
+    const message = `is required: ${accepted(sendMessageSchema.properties.content)}`;
+    throw validationError([{ path: "content", message }]);
+  }
+  return { ...body, content: body.content ?? "", ...(decides && { calls }) };
+}
 
 /** Whether a message is stored without a reply. */
 function isAlone({ role, reply }: SendBody): boolean {
@@ -229,7 +243,9 @@ function isAlone({ role, reply }: SendBody): boolean {
 }
 
 /** What a person says has an author, and may settle who answers; a question may have no reply. */
-function requireRoleOfMembers({ role = "user", author, answeredBy, reply }: SendBody): void {
+function requireRoleOfMembers({ role = "user", author, answeredBy, reply, calls }: SendBody): void {
+  if (role === "assistant" || reply === false)
+    requireAbsent({ calls }, "must be left out: only a message with a reply decides");
   const given = role === "user" ? { author, answeredBy } : { reply: reply === false || undefined };
   const other = role === "user" ? "assistant" : "user";
   requireAbsent(given, `must be left out: it is of messages with the role ${other}`);
@@ -287,6 +303,8 @@ async function send(
       conversationId,
       twin,
       content: body.content,
+      mayAsk: true,
+      decisions: body.calls,
       after: body.after,
       replaces: body.whenBusy === "replace",
       claim,

@@ -12,7 +12,7 @@ import type { Observer } from "../base/observe.ts";
 import type { MessageRecord } from "../store/records.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Telling } from "../store/webhooks.ts";
-import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
+import type { DecidedCalls, HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
 import type { Guard } from "../twins/guard.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
 import { ApiError } from "../wire/errors.ts";
@@ -78,6 +78,10 @@ export interface Production {
   readonly requestId: string | undefined;
   /** The W3C trace context of that request. Undefined: it had none. */
   readonly traceparent: string | undefined;
+  /** Whether calls may wait for the person who asks. */
+  readonly mayAsk?: boolean | undefined;
+  /** The calls of the reply before, which the question decides. */
+  readonly decided?: DecidedCalls | undefined;
   /** Whether its client reads along. */
   readonly readAlong: boolean;
   /** The form that it is to have. Absent: text. */

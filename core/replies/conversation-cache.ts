@@ -90,10 +90,12 @@ export class ConversationCache {
    * Adds a question and its reply, which has ended. `told`: what a model is told in the question's place. Empty: neither the
    * question nor the reply.
    */
-  add(question: MessageRecord, reply: MessageRecord, told = question.content): void {
+  add(question: MessageRecord, reply: MessageRecord, told?: string): void {
     const id = question.conversationId;
     const isSeen = reply.status !== "failed" && told !== "";
-    const added = isSeen ? [asModelSees({ ...question, content: told }), asModelSees(reply)] : [];
+    const added = isSeen
+      ? [asModelSees({ ...question, content: told ?? question.content }), asModelSees(reply)]
+      : [];
     const known = this.#entries.get(id);
     const isEnd = known?.lastMessageId === question.after;
     const before = question.after === null ? [] : isEnd ? known?.history : undefined;
@@ -125,7 +127,7 @@ function asModelSees({ role, content }: MessageRecord): HistoryMessage {
 function copyWithWords(history: readonly HistoryMessage[]): HistoryMessage[] {
   const hasWords = (message: HistoryMessage, index: number) => {
     const reply = message.role === "assistant" ? message : history[index + 1];
-    return reply?.content.trim() !== "";
+    return message.content.trim() !== "" && reply?.content.trim() !== ""; // a question may decide of calls alone
   };
   return history.filter(hasWords).map(({ role, content }) => ({ role, content }));
 }

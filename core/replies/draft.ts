@@ -194,7 +194,7 @@ class EngineOutput implements ReplyOutput {
 /** How a reply ends, before that is stored. `lost`: it is no longer its producer's to end. */
 export type Outcome = FinalState | "lost";
 
-const finishReasons = new Set<unknown>(["stop", "length", "content_filter"]);
+const finishReasons = new Set<unknown>(["stop", "length", "content_filter", "tool_calls"]);
 
 /**
  * The engine finished the reply.
@@ -203,10 +203,16 @@ const finishReasons = new Set<unknown>(["stop", "length", "content_filter"]);
  */
 export function completed(result: EngineResult): FinalState {
   const finishReason = result?.finishReason;
-  if (!finishReasons.has(finishReason)) {
-    throw unusable("An engine's finishReason", '"stop", "length" or "content_filter"', finishReason);
+  const pending = finishReason === "tool_calls" ? result.pending : undefined;
+  if (!finishReasons.has(finishReason) || (finishReason === "tool_calls" && !pending)) {
+    throw unusable(
+      "An engine's finishReason",
+      '"stop", "length", "content_filter" or, with pending, "tool_calls"',
+      finishReason,
+    );
   }
-  return { status: "completed", finishReason, usage: countsOf(result.usage), error: null };
+  const state = { status: "completed", finishReason, usage: countsOf(result.usage), error: null } as const;
+  return pending ? { ...state, pending } : state;
 }
 
 /** Only the counts, because an engine may pass on other things that its model says. Null if one of them is missing. */

@@ -40,7 +40,9 @@ export async function askGuarded(
   turn: Turn,
   output: ReplyOutput,
 ): Promise<EngineResult> {
-  const verdict = await judge(clock, "question", () => guard.input?.(turn.content, turn));
+  const verdict = await judge(clock, "question", () => {
+    return turn.content === "" ? undefined : guard.input?.(turn.content, turn); // it may decide of calls alone
+  });
   if (verdict && "stop" in verdict) {
     await replaceQuestion("");
     output.progress({ stage: "guard", side: "input" });

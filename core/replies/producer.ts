@@ -128,7 +128,7 @@ export class Producer implements FeedSource, DraftWatcher {
   }
 
   async #runEngine(known: string | null | undefined): Promise<void> {
-    const { owner, twin, question, reply, readAlong, format } = this.production;
+    const { owner, twin, question, reply, readAlong, format, mayAsk, decided } = this.production;
     try {
       const { endUser, history, memory } = await this.#readConversation(known);
       if (this.draft.closed) return;
@@ -138,7 +138,8 @@ export class Producer implements FeedSource, DraftWatcher {
       const traceparent = this.#report.traceparent();
       const origin = { owner, endUser, conversationId: question.conversationId, messageId: reply.id };
       const { content } = question;
-      const turn = { twin, history, memory, content, origin, traceparent, readAlong, format, ...partial };
+      const asked = { twin, history, memory, content, origin, traceparent };
+      const turn = { ...asked, readAlong, format, mayAsk, decided, ...partial };
       this.draft.end(completed(await this.#ask(engine, turn)));
     } catch (error) {
       if (!this.draft.closed) this.draft.end(this.#fail(error));

@@ -6,13 +6,14 @@
 
 import { within } from "../base/clock.ts";
 import type { Held } from "../base/memory-budget.ts";
-import type { Answerer, MadeClaim, MessageRecord } from "../store/records.ts";
+import type { Answerer, Decisions, MadeClaim, MessageRecord } from "../store/records.ts";
 import { type BeginReply, type BeginResult, StoreUnavailable } from "../store/store.ts";
 import type { TokenBudget, TokenReservation } from "../store/token-budgets.ts";
 import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
-import { answeredByPerson, tooMuchAtOnce } from "../wire/errors.ts";
+import { answeredByPerson, tooMuchAtOnce, validationError } from "../wire/errors.ts";
 import { questionBytes, type ReplyContext, type RunningLimit } from "./context.ts";
+import { decide } from "./decisions.ts";
 import type { ReplyFeed } from "./feed.ts";
 import { type Placed, storeInPlace } from "./place.ts";
 import type { Producer } from "./producer.ts";
@@ -42,6 +43,10 @@ export interface Send extends Placed {
   readonly readAlong?: boolean;
   /** The form that the reply is to have, which {@link formatProblem} accepts. Absent: text. */
   readonly format?: ReplyFormat | undefined;
+  /** Whether calls may wait for the person. Default: nobody can be asked. */
+  readonly mayAsk?: boolean;
+  /** What it decides of the calls of the reply that it goes on from. Undefined: nothing was said of them. */
+  readonly decisions?: Decisions | undefined;
   /** What the request holds of its body: from now on, the reply counts it. Absent: nothing. */
   readonly received?: Held | undefined;
 }
@@ -100,6 +105,10 @@ export async function sendOrWait(
   for (;;) {
     const sent = await askTwin(context, running, send);
     if (!("result" in sent)) return sent;
+    if (send.decisions) {
+      const message = "must be left out: a person answers in this conversation";
+      throw validationError([{ path: "calls", message }]);
+    }
     const waits = await storeAlone(context, running, { ...send, role: "user", author: null }, true);
     if (!("result" in waits)) return waits;
   }
@@ -114,13 +123,16 @@ export async function sayMessage(context: ReplyContext, running: RunningReplies,
 
 function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
   const { owner, endUser, conversationId, content, history, twin, claim } = send;
-  const { limits, requestId, traceparent, readAlong = false, format, received } = send;
+  const { limits, requestId, traceparent, readAlong = false, format, mayAsk = false, received } = send;
   const { engines, sha256, newId, clock } = context;
   const revision = twinRevision(twin, sha256);
   const ids = { question: newId("msg"), reply: newId("msg") };
   const engine = engines[twin.engine];
   const budgets = budgetsOf({ ...send, engine });
-  return storeInPlace(context, running, send, async ({ seq, after, forkAt, replaces }) => {
+  return storeInPlace(context, running, send, async (place) => {
+    const { seq, after, forkAt, replaces } = place;
+    const decided = await decide(context.store, send, place);
+    if (decided && "result" in decided) return decided;
     const fields = { conversationId, content, twinRevision: revision, seq, after };
     const { question, reply } = newMessages(fields, ids, clock.now());
     const lease = newLease(context);
@@ -135,6 +147,8 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
       limits,
       readAlong,
       format,
+      mayAsk,
+      decided: decided?.calls,
       requestId,
       traceparent,
       reply,
@@ -156,6 +170,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
         lastAttempt: history !== undefined || format !== undefined,
         ...(claim && { claim }),
         ...(reserves && { reserves }),
+        decides: decided?.decides,
       });
     } finally {
       if (begun?.result !== "begun") running.discard(producer);

@@ -10,6 +10,7 @@ import { mostCharactersRead } from "../store/records.ts";
 import type { AbandonedReply } from "../store/store.ts";
 import type { Twin } from "../twins/twins.ts";
 import type { Production, ReplyContext } from "./context.ts";
+import { decidedBefore } from "./decisions.ts";
 import { cancelled, failed } from "./draft.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
@@ -173,6 +174,7 @@ async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promis
   if (!engine || (reply.content !== "" && !engine.continues)) return undefined;
   const question = await store.getMessage({ owner }, reply.after ?? "", { characters });
   if (!question) return undefined;
+  const decided = twin.confirm.length === 0 ? undefined : await decidedBefore(store, owner, question);
   const next = { ...reply, attempt: found.attempt + 1, continuedFrom: reply.content.length };
   const lease = newLease(context);
   return {
@@ -186,6 +188,7 @@ async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promis
     requestId: undefined,
     traceparent: undefined,
     readAlong: false,
+    decided,
   };
 }
 

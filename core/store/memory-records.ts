@@ -9,11 +9,13 @@ import {
   type ApiKeyRecord,
   type ClientTokenRecord,
   type ConversationRecord,
+  type Decisions,
   type IdempotencyClaim,
   type MadeClaim,
   type MessageRecord,
   messagesPath,
   type OwnTwinRecord,
+  type PendingCalls,
   type PersonMemory,
   type TwinPart,
   type TwinVersionRecord,
@@ -50,6 +52,10 @@ export interface MessageEntry {
   unanswered?: string | undefined;
   /** Of a question: what histories have in its place. Empty: neither it nor its reply. */
   told?: string | undefined;
+  /** The calls with which a reply has ended. */
+  pending?: PendingCalls | undefined;
+  /** What a question has decided of those of the reply before. */
+  decisions?: Decisions | undefined;
 }
 
 /** An idempotency claim. */

@@ -47,7 +47,10 @@ import type { ReachedBudget, TokenReservation } from "./token-budgets.ts";
 /** The store's methods about replies in progress. */
 export function replyMethods(
   records: MemoryRecords,
-): Pick<Store, "beginReply" | "addMessage" | "saveReply" | "endReply" | "replaceQuestion" | "requestCancel"> {
+): Pick<
+  Store,
+  "beginReply" | "addMessage" | "saveReply" | "endReply" | "replaceQuestion" | "readCalls" | "requestCancel"
+> {
   return {
     async beginReply(begin) {
       return beginReply(records, begin);
@@ -84,6 +87,13 @@ export function replyMethods(
     async replaceQuestion({ owner, conversationId, id, told }) {
       const entry = findMessage(records, { owner }, id);
       if (entry?.record.conversationId === conversationId) entry.told = told;
+    },
+
+    async readCalls(owner, id) {
+      const entry = findMessage(records, { owner }, id);
+      if (!entry) return undefined;
+      const { record, pending, decisions } = entry;
+      return { pending, isOpen: record.pendingCalls !== undefined, decisions };
     },
 
     async requestCancel(reach, id) {
@@ -128,12 +138,22 @@ function findRunning(records: MemoryRecords, reach: Reach, id: string): MessageE
 }
 
 function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
-  const { question, reply, lease, lastAttempt, reserves } = begin;
+  const { question, reply, lease, lastAttempt, reserves, decides } = begin;
   const place = takePlace(records, begin, question, { resourceId: reply.id, answeredBy: "twin", reserves });
   if ("result" in place) return place;
   const { owned, conversation, reached } = place;
+  const asked = decides && findMessage(records, { owner: begin.owner }, decides.replyId);
+  if (asked) {
+    const { pendingCalls: _, ...record } = asked.record;
+    asked.record = record;
+  }
   const entry = { record: reply, conversation, lease, cancelRequested: false, lastAttempt };
-  store(owned, { record: question, conversation, lease: undefined, cancelRequested: false }, entry);
+  const { decisions } = decides ?? {};
+  store(
+    owned,
+    { record: question, conversation, lease: undefined, cancelRequested: false, decisions },
+    entry,
+  );
   conversation.record = { ...conversation.record, replyId: reply.id };
   records.running.add(entry);
   const { endUser: person, twinId } = conversation.record;
@@ -265,6 +285,7 @@ function endEntry(entry: MessageEntry, end: EndReply): void {
   const { content = entry.record.content, sources = entry.record.sources, completedAt } = end;
   entry.record = ended(entry.record, end, { content, sources }, completedAt);
   entry.lease = undefined;
+  entry.pending = end.pending;
   entry.unanswered = end.unanswered;
   const { conversation } = entry;
   const { answeredBy, waitingSince } = conversation.record;

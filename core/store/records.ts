@@ -144,7 +144,38 @@ export function newConversation(
 export type MessageStatus = "in_progress" | "completed" | "cancelled" | "failed";
 
 /** Why a reply ended. */
-export type FinishReason = "stop" | "length" | "content_filter" | "cancelled" | "error";
+export type FinishReason = "stop" | "length" | "content_filter" | "tool_calls" | "cancelled" | "error";
+
+/** A call of a tool that runs only once the person who asked has allowed it. */
+export interface PendingCall {
+  /** The model's id for it, unique in the reply. */
+  readonly callId: string;
+  /** Such as `orders/cancel`. */
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** The calls with which a reply has ended, and what its engine needs to go on behind them, as it likes. */
+export interface PendingCalls {
+  readonly calls: readonly PendingCall[];
+  readonly state: string;
+}
+
+/** What a person may say of a call. */
+export const decisions = ["approve", "deny"] as const;
+
+/** What a person has said of calls, by their ids. */
+export type Decisions = Readonly<Record<string, (typeof decisions)[number]>>;
+
+/** What is stored of calls with a message. */
+export interface StoredCalls {
+  /** Those with which a reply has ended. */
+  readonly pending: PendingCalls | undefined;
+  /** Whether they still wait for a decision. */
+  readonly isOpen: boolean;
+  /** What a question has decided of those of the reply before it. */
+  readonly decisions: Decisions | undefined;
+}
 
 /** Tokens as the model counted them. */
 export interface Usage {
@@ -307,6 +338,8 @@ export interface MessageRecord {
   readonly feedback: Feedback | null;
   readonly createdAt: number;
   readonly completedAt: number | null;
+  /** The calls with which a reply has ended, and which wait for the person's decision. Absent: none do. */
+  readonly pendingCalls?: readonly PendingCall[];
 }
 
 /** The columns of {@link Feedback} in an owner's list: a reply, what was asked, and what is thought of it. */
@@ -345,6 +378,8 @@ export interface EndReply extends TellingWrite {
   readonly content?: string;
   /** What the engine named. Absent: the last saved sources stay. */
   readonly sources?: readonly Source[];
+  /** The calls with which it ends. Absent: none. */
+  readonly pending?: PendingCalls | undefined;
   /** What equal questions have in common ({@link questionKey}), if the knowledge had nothing for this one. */
   readonly unanswered?: string;
   /** Its question now waits for a person, who answers from now on. */
@@ -388,16 +423,16 @@ export interface CountedReply {
 }
 
 /** How a reply has ended, once and for all. Its text, sources and time are stored with it. */
-export type FinalState = Pick<EndReply, "status" | "finishReason" | "usage" | "error">;
+export type FinalState = Pick<EndReply, "status" | "finishReason" | "usage" | "error" | "pending">;
 
 /** A reply in progress, as it has ended. Named one by one: V8 can be slow where a literal goes on after a spread. */
 export function ended(
   { id, conversationId, role, seq, after, twinRevision, attempt, continuedFrom, createdAt }: MessageRecord,
-  { status, finishReason, usage, error }: FinalState,
+  { status, finishReason, usage, error, pending }: FinalState,
   { content, sources }: Pick<MessageRecord, "content" | "sources">,
   completedAt: number,
 ) {
-  return {
+  const message = {
     id,
     conversationId,
     role,
@@ -418,6 +453,7 @@ export function ended(
     createdAt,
     completedAt,
   };
+  return pending ? { ...message, pendingCalls: pending.calls } : message;
 }
 
 /** A claim that several equal requests have at most one effect (the `Idempotency-Key` header). */

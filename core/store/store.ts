@@ -14,6 +14,7 @@ import type {
   ClientTokenRecord,
   ConversationRecord,
   CountedReply,
+  Decisions,
   EndReply,
   Feedback,
   IdempotencyClaim,
@@ -24,6 +25,7 @@ import type {
   PersonMemory,
   RatedReply,
   Source,
+  StoredCalls,
   TwinPart,
   TwinVersionRecord,
   UnansweredQuestion,
@@ -70,6 +72,8 @@ export interface BeginReply extends Reach {
   readonly claim?: IdempotencyClaim;
   /** Whether no other process can begin the reply again, as its history is not stored. Default false. */
   readonly lastAttempt?: boolean | undefined;
+  /** What it decides of the calls that wait with a reply, which must be open. Absent: nothing. */
+  readonly decides?: { readonly replyId: string; readonly decisions: Decisions } | undefined;
   /** What it is expected to take of budgets of tokens, all of which must have room. Absent: it counts towards none. */
   readonly reserves?: TokenReservation | undefined;
   /**
@@ -620,6 +624,8 @@ export interface Store extends WebhookStore {
   putTwinVersion(put: PutTwinVersion): Promise<PutTwinResult>;
   /** Deletes a twin with all its versions, and returns the one that was current. Undefined: there is no such twin. */
   deleteOwnTwin(owner: string, id: string, at: number): Promise<number | undefined>;
+  /** What is stored of calls with a message. Undefined: there is no such message. */
+  readCalls(owner: string, id: string): Promise<StoredCalls | undefined>;
   /** Asks the holder of a reply in progress to cancel it. Does not affect other messages. */
   requestCancel(reach: Reach, id: string): Promise<void>;
   /** Replies in progress whose lease ran out before `expiredBefore`, of any holder. */

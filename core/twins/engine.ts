@@ -5,7 +5,7 @@
  */
 
 import { type Clock, sleep, systemClock } from "../base/clock.ts";
-import type { FinishReason, Usage } from "../store/records.ts";
+import type { Decisions, FinishReason, PendingCall, PendingCalls, Usage } from "../store/records.ts";
 import type { Twin } from "./twins.ts";
 
 /** An earlier message of a conversation, as a model sees it. */
@@ -70,6 +70,16 @@ export interface Turn {
    * added to that. Absent: the reply begins.
    */
   readonly partial?: string;
+  /** Whether calls may wait for the person who asks. Absent: nobody can be asked. */
+  readonly mayAsk?: boolean | undefined;
+  /** The calls with which the reply before has ended, now that they are decided. Absent: it has ended with none. */
+  readonly decided?: DecidedCalls | undefined;
+}
+
+/** Calls that are decided. */
+export interface DecidedCalls extends Pick<PendingCalls, "state"> {
+  /** `decision`: undefined where the person has written something else instead. */
+  readonly calls: readonly (PendingCall & { readonly decision: Decisions[string] | undefined })[];
 }
 
 /** What an engine writes its reply to. */
@@ -119,7 +129,9 @@ export interface EngineProgress {
 
 /** How an engine's reply ended, if it did not fail. Any other finish reason fails it. */
 export interface EngineResult {
-  readonly finishReason: Extract<FinishReason, "stop" | "length" | "content_filter">;
+  readonly finishReason: Extract<FinishReason, "stop" | "length" | "content_filter" | "tool_calls">;
+  /** With `tool_calls`, where {@link Turn.mayAsk}: the calls that wait for the person. */
+  readonly pending?: PendingCalls | undefined;
   /**
    * Null if tokens are not counted. If one of the counts is not a whole number, clients see null; `cachedInputTokens` may be
    * absent.

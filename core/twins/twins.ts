@@ -69,6 +69,8 @@ export interface Twin extends TwinProfile {
   readonly knowledge: KnowledgeMode | null;
   /** The tools that its model may use: names such as `weather/forecast`, or `weather` for all of its. */
   readonly tools: readonly string[];
+  /** Those of its tools that run only once the person who asks has allowed the call, by such names. */
+  readonly confirm: readonly string[];
 
   /** How many tokens all of its replies together may take in a day of UTC. Null: as many as others allow. */
   readonly tokensPerDay: number | null;
@@ -112,6 +114,7 @@ const blank = {
   language: null,
   knowledge: null,
   tools: [],
+  confirm: [],
   tokensPerDay: null,
   handover: false,
 };
@@ -162,6 +165,7 @@ const rules: RulesFor<Twin> = {
   language: orNull(languageRule),
   knowledge: orNull(knowledgeRule),
   tools: { expected: "a list of tools' names", accepts: areStrings },
+  confirm: { expected: "a list of tools' names", accepts: areStrings },
   tokensPerDay: orNull(tokensRule),
   handover: { expected: "true or false", accepts: (value) => typeof value === "boolean" },
 };

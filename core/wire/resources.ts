@@ -106,6 +106,7 @@ export function messageResource(message: MessageRecord): MessageResource {
     twinRevision: message.twinRevision,
     attempt: message.attempt,
     feedback: message.feedback && feedbackResource(message.feedback),
+    pendingCalls: message.pendingCalls?.map((call) => ({ ...call })) ?? null,
     createdAt: timeOf(message.createdAt),
     completedAt: timeOrNull(message.completedAt),
   };

@@ -55,30 +55,32 @@ export type ValueType = "string" | "integer" | "boolean" | "array" | "object" | 
 export type JsonType = "string" | "integer" | "number" | "boolean" | "array" | "object" | "null";
 
 /** The TypeScript type of the values that a schema describes. */
-export type FromSchema<S> = S extends { readonly anyOf: readonly (infer Each)[] }
-  ? FromSchema<Each>
-  : S extends { readonly enum: readonly (infer Value)[] }
-    ? Value
-    : S extends { readonly type: readonly (infer Type)[] }
-      ? { [Each in Type & string]: FromSchema<Omit<S, "type"> & { readonly type: Each }> }[Type & string]
-      : S extends { readonly type: "string" }
-        ? string
-        : S extends { readonly type: "integer" | "number" }
-          ? number
-          : S extends { readonly type: "boolean" }
-            ? boolean
-            : S extends { readonly type: "null" }
-              ? null
-              : S extends { readonly type: "array"; readonly items: infer Item }
-                ? FromSchema<Item>[]
-                : S extends { readonly type: "object"; readonly additionalProperties: infer Value }
-                  ? Record<string, FromSchema<Value>>
-                  : S extends { readonly type: "object"; readonly properties: infer Properties }
-                    ? FromProperties<
-                        Properties,
-                        S extends { readonly required: readonly (infer Name)[] } ? Name : never
-                      >
-                    : never;
+export type FromSchema<S> = object extends S
+  ? unknown
+  : S extends { readonly anyOf: readonly (infer Each)[] }
+    ? FromSchema<Each>
+    : S extends { readonly enum: readonly (infer Value)[] }
+      ? Value
+      : S extends { readonly type: readonly (infer Type)[] }
+        ? { [Each in Type & string]: FromSchema<Omit<S, "type"> & { readonly type: Each }> }[Type & string]
+        : S extends { readonly type: "string" }
+          ? string
+          : S extends { readonly type: "integer" | "number" }
+            ? number
+            : S extends { readonly type: "boolean" }
+              ? boolean
+              : S extends { readonly type: "null" }
+                ? null
+                : S extends { readonly type: "array"; readonly items: infer Item }
+                  ? FromSchema<Item>[]
+                  : S extends { readonly type: "object"; readonly additionalProperties: infer Value }
+                    ? Record<string, FromSchema<Value>>
+                    : S extends { readonly type: "object"; readonly properties: infer Properties }
+                      ? FromProperties<
+                          Properties,
+                          S extends { readonly required: readonly (infer Name)[] } ? Name : never
+                        >
+                      : never;
 
 /** Required members are always present, and so are those with a default: it is filled in on reading. */
 type FromProperties<Properties, Required> = {
@@ -207,7 +209,7 @@ export const messageSchema = record({
     description: "Changes once, from in_progress to one of the others.",
   },
   finishReason: orNull(
-    { type: "string", enum: ["stop", "length", "content_filter", "cancelled", "error"] },
+    { type: "string", enum: ["stop", "length", "content_filter", "tool_calls", "cancelled", "error"] },
     "Why the reply has ended. Null: it has not, or the message is a question.",
   ),
   after: {
@@ -258,6 +260,17 @@ export const messageSchema = record({
     description: "One more for each process that took the reply over from another one.",
   },
   feedback: orNull(feedbackSchema, "What the person thinks of the reply. Null: nothing was said."),
+  pendingCalls: orNull(
+    {
+      type: "array",
+      items: record({
+        callId: { type: "string" },
+        name: { type: "string", description: "The tool, such as orders/cancel." },
+        arguments: { type: "object", additionalProperties: {}, description: "What it is to be called with." },
+      }),
+    },
+    "Calls that wait for the person: the next message behind the reply decides. Null: none do.",
+  ),
   createdAt: time,
   completedAt: { ...timeOrNull, description: "Null: it has not ended." },
 });
@@ -561,7 +574,15 @@ export const updateConversationSchema = {
 export const sendMessageSchema = {
   type: "object",
   properties: {
-    content: { ...text, maxLength: 32_000, description: "What the person says." },
+    content: { ...text, maxLength: 32_000, description: "What the person says. May be left out with calls." },
+    calls: {
+      type: "object",
+      maxProperties: 64,
+      propertyNames: { type: "string", minLength: 1, maxLength: 128, pattern: anyTextPattern },
+      additionalProperties: { type: "string", enum: ["approve", "deny"] },
+      description:
+        "What the person decides of the pendingCalls of the reply that the message goes on from, by their callId. Those that are left out do not run.",
+    },
     after: {
       ...reference,
       type: ["string", "null"],
@@ -583,7 +604,6 @@ export const sendMessageSchema = {
         "What happens to a running reply. refuse: the message is refused, the default. replace: the reply is cancelled, and the message follows it.",
     },
   },
-  required: ["content"],
 } as const satisfies InputSchema;
 
 export const rateMessageSchema = {

@@ -112,6 +112,7 @@ for (const transport of transports) {
         twinRevision: reply.twinRevision,
         attempt: 1,
         feedback: null,
+        pendingCalls: null,
         createdAt: "2026-01-02T03:04:05.678Z",
         completedAt: "2026-01-02T03:04:05.678Z",
       });

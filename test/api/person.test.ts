@@ -67,6 +67,7 @@ for (const transport of transports) {
         twinRevision: null,
         attempt: 1,
         feedback: null,
+        pendingCalls: null,
       });
       assert.equal(createdAt, completedAt);
       assert.deepEqual(await who(chat), ["person", null]);

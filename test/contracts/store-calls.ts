@@ -106,6 +106,7 @@ export async function callEverything(given: Store): Promise<void> {
   const { question, reply, lease } = begun;
   await store.beginReply(toBegin(owner, id));
   await store.saveReply({ owner, id: reply.id, content: "B", lease });
+  await store.readCalls(owner, reply.id);
   await store.replaceQuestion({ owner, conversationId: id, id: reply.after ?? "", told: "Another?" });
   await store.requestCancel({ owner }, reply.id);
   await store.findAbandonedReplies(start + day);

@@ -402,6 +402,34 @@ export function repliesContract(open: () => Store): void {
       assert.equal(await store.takeOverReply(asFound(reply.begun), taken, 2), true);
       return { ...reply, taken };
     }
+
+    test("a reply ends with calls that wait, and a question behind it decides them, once", async () => {
+      const { owner, id } = await newConversation(store);
+      const first = await begin(store, owner, id);
+      const calls = [{ callId: "c", name: "orders/cancel", arguments: { number: 7, why: "\u{1F600}" } }];
+      const pending = { calls, state: '{"kept":"so"}' };
+      await store.endReply(toEnd(first, { finishReason: "tool_calls", pending }));
+      const read = async () => (await store.getMessage({ owner }, first.reply.id, whole))?.pendingCalls;
+      assert.deepEqual(await read(), calls);
+      assert.deepEqual(await store.readCalls(owner, first.reply.id), {
+        pending,
+        isOpen: true,
+        decisions: undefined,
+      });
+      assert.equal(await store.readCalls(newOwner(), first.reply.id), undefined);
+      const refused = toBegin(owner, id, { end: { logLength: 0, lastMessageId: null } });
+      const decides = { replyId: first.reply.id, decisions: { c: "approve" } } as const;
+      assert.equal((await store.beginReply({ ...refused, decides })).result, "moved");
+      assert.deepEqual(await read(), calls);
+      const end = (await store.getConversation({ owner }, id)) ?? assert.fail();
+      const next = { ...toBegin(owner, id, { end }), decides };
+      assert.equal((await store.beginReply(next)).result, "begun");
+      assert.equal(await read(), undefined);
+      const decided = await store.readCalls(owner, next.question.id);
+      assert.deepEqual(decided?.decisions, { c: "approve" });
+      const before = await store.readCalls(owner, first.reply.id);
+      assert.deepEqual([before?.pending, before?.isOpen], [pending, false]);
+    });
   });
 }
 

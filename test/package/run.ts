@@ -59,13 +59,13 @@ const needsLibsql = /^twin-service: .*SQLite needs the package libsql: npm insta
  * schemas of people who answer in conversations made larger; the memory budget, the streams of conversations and, with 4,300,
  * webhooks' endpoints and rows are the rest of what it has more than 67,000.
  */
-const largestCore = 96_800;
+const largestCore = 98_500;
 
 /**
  * The most that the engine that asks models may add, in bytes, minified. What it knows of servers' ways with tools, of
  * thoughts that go back as they came, and of limits against hostile servers is what it has more than 25,000.
  */
-const largestOpenAI = 30_000;
+const largestOpenAI = 30_900;
 
 const folder = mkdtempSync(join(tmpdir(), "twin-service-package-"));
 const bare = mkdtempSync(join(tmpdir(), "twin-service-bundle-"));

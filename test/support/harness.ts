@@ -145,6 +145,7 @@ export function newTwin(twin: Partial<Twin> & { readonly id: string }): Twin {
     language: null,
     knowledge: null,
     tools: [],
+    confirm: [],
     ...twin,
   };
 }

@@ -36,6 +36,7 @@ access: [alice, "42"]
 language: en-GB
 knowledge: search
 tools: [orders, weather/forecast]
+confirm: [orders/cancel]
 tokensPerDay: 100000
 handover: true
 tests:
@@ -63,6 +64,7 @@ They weave algebra.
     language: "en-GB",
     knowledge: "search",
     tools: ["orders", "weather/forecast"],
+    confirm: ["orders/cancel"],
     tokensPerDay: 100_000,
   });
 });
@@ -85,6 +87,7 @@ test("a file with only a name gets the file's name as id and the default engine,
     language: null,
     knowledge: null,
     tools: [],
+    confirm: [],
     tokensPerDay: null,
   });
 });
@@ -114,7 +117,7 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   [
     "an unknown key",
     "name: Ada\nacess: [alice]",
-    /^Twin file "ada.md": "acess" is not a known key; the known keys are id, name, .*access, language, knowledge, tools, tokensPerDay, handover, tests\.$/u,
+    /^Twin file "ada.md": "acess" is not a known key; the known keys are id, name, .*access, language, knowledge, tools, confirm, tokensPerDay, handover, tests\.$/u,
   ],
   ["a key that differs in case", "name: Ada\nAccess: [alice]", /"Access" is not a known key/u],
   ["a key of Object.prototype", "name: Ada\n__proto__: {access: []}", /"__proto__" is not a known key/u],

@@ -93,6 +93,7 @@ const message = {
   twinRevision: "9f2c41d07be85a36",
   attempt: 1,
   feedback: { rating: "up", comment: null, updatedAt: completedAt },
+  pendingCalls: null,
   createdAt,
   completedAt,
 };

@@ -575,14 +575,17 @@ validate11.errors = vErrors;
 return errors === 0;
 }
 
-const schema13 = {"type":"object","properties":{"content":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What the person says."},"after":{"type":["string","null"],"pattern":"^[^\\0\\p{Cs}]*$","description":"What the message goes on from, on any branch: an ended reply, or what was stored without one; or null: from the beginning. Default: the end of the current path."},"role":{"type":"string","enum":["user","assistant"],"description":"assistant: what a person says in the twin's place. Default: user."},"author":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":100,"description":"Who says it. Only with the role assistant."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Who answers from now on. Only with the role assistant."},"reply":{"type":"boolean","description":"false: a question is stored without a reply. Default: true."},"whenBusy":{"type":"string","enum":["refuse","replace"],"description":"What happens to a running reply. refuse: the message is refused, the default. replace: the reply is cancelled, and the message follows it."}},"required":["content"]};
+const schema13 = {"type":"object","properties":{"content":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What the person says. May be left out with calls."},"calls":{"type":"object","maxProperties":64,"propertyNames":{"type":"string","minLength":1,"maxLength":128,"pattern":"^[^\\0\\p{Cs}]*$"},"additionalProperties":{"type":"string","enum":["approve","deny"]},"description":"What the person decides of the pendingCalls of the reply that the message goes on from, by their callId. Those that are left out do not run."},"after":{"type":["string","null"],"pattern":"^[^\\0\\p{Cs}]*$","description":"What the message goes on from, on any branch: an ended reply, or what was stored without one; or null: from the beginning. Default: the end of the current path."},"role":{"type":"string","enum":["user","assistant"],"description":"assistant: what a person says in the twin's place. Default: user."},"author":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":100,"description":"Who says it. Only with the role assistant."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Who answers from now on. Only with the role assistant."},"reply":{"type":"boolean","description":"false: a question is stored without a reply. Default: true."},"whenBusy":{"type":"string","enum":["refuse","replace"],"description":"What happens to a running reply. refuse: the message is refused, the default. replace: the reply is cancelled, and the message follows it."}}};
 
 function validate12(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
-if((data.content === undefined) || (!(func0.call(data, "content")))){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "content"}};
+if(data.content !== undefined && func0.call(data, "content")){
+let data0 = data.content;
+if(typeof data0 === "string"){
+if(func47(data0) > 32000){
+const err0 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/maxLength",keyword:"maxLength",params:{limit: 32000}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -591,11 +594,8 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(data.content !== undefined && func0.call(data, "content")){
-let data0 = data.content;
-if(typeof data0 === "string"){
-if(func47(data0) > 32000){
-const err1 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/maxLength",keyword:"maxLength",params:{limit: 32000}};
+if(func47(data0) < 1){
+const err1 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -604,8 +604,8 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(func47(data0) < 1){
-const err2 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/minLength",keyword:"minLength",params:{limit: 1}};
+if(!pattern0.test(data0)){
+const err2 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -614,8 +614,9 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(!pattern0.test(data0)){
-const err3 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+}
+else {
+const err3 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -625,8 +626,11 @@ vErrors.push(err3);
 errors++;
 }
 }
-else {
-const err4 = {instancePath:instancePath+"/content",schemaPath:"#/properties/content/type",keyword:"type",params:{type: "string"}};
+if(data.calls !== undefined && func0.call(data, "calls")){
+let data1 = data.calls;
+if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
+if(Object.keys(data1).length > 64){
+const err4 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/maxProperties",keyword:"maxProperties",params:{limit: 64}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -635,11 +639,11 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-if(data.after !== undefined && func0.call(data, "after")){
-let data1 = data.after;
-if((typeof data1 !== "string") && (data1 !== null)){
-const err5 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/type",keyword:"type",params:{type: schema13.properties.after.type}};
+for(const key0 of Object.keys(data1)){
+const _errs5 = errors;
+if(typeof key0 === "string"){
+if(func47(key0) > 128){
+const err5 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/propertyNames/maxLength",keyword:"maxLength",params:{limit: 128},propertyName:key0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -648,9 +652,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(typeof data1 === "string"){
-if(!pattern3.test(data1)){
-const err6 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/pattern",keyword:"pattern",params:{pattern: "^[^\\0\\p{Cs}]*$"}};
+if(func47(key0) < 1){
+const err6 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/propertyNames/minLength",keyword:"minLength",params:{limit: 1},propertyName:key0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -659,12 +662,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-}
-}
-if(data.role !== undefined && func0.call(data, "role")){
-let data2 = data.role;
-if(typeof data2 !== "string"){
-const err7 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"}};
+if(!pattern3.test(key0)){
+const err7 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/propertyNames/pattern",keyword:"pattern",params:{pattern: "^[^\\0\\p{Cs}]*$"},propertyName:key0};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -673,8 +672,9 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(!((data2 === "user") || (data2 === "assistant"))){
-const err8 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema13.properties.role.enum}};
+}
+else {
+const err8 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/propertyNames/type",keyword:"type",params:{type: "string"},propertyName:key0};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -683,12 +683,9 @@ vErrors.push(err8);
 }
 errors++;
 }
-}
-if(data.author !== undefined && func0.call(data, "author")){
-let data3 = data.author;
-if(typeof data3 === "string"){
-if(func47(data3) > 100){
-const err9 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/maxLength",keyword:"maxLength",params:{limit: 100}};
+var valid1 = _errs5 === errors;
+if(!valid1){
+const err9 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/propertyNames",keyword:"propertyNames",params:{propertyName: key0}};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -697,8 +694,11 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(func47(data3) < 1){
-const err10 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/minLength",keyword:"minLength",params:{limit: 1}};
+}
+for(const key1 of Object.keys(data1)){
+let data2 = data1[key1];
+if(typeof data2 !== "string"){
+const err10 = {instancePath:instancePath+"/calls/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/calls/additionalProperties/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -707,8 +707,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(!pattern0.test(data3)){
-const err11 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+if(!((data2 === "approve") || (data2 === "deny"))){
+const err11 = {instancePath:instancePath+"/calls/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/calls/additionalProperties/enum",keyword:"enum",params:{allowedValues: schema13.properties.calls.additionalProperties.enum}};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -718,8 +718,9 @@ vErrors.push(err11);
 errors++;
 }
 }
+}
 else {
-const err12 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/type",keyword:"type",params:{type: "string"}};
+const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -729,10 +730,10 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.answeredBy !== undefined && func0.call(data, "answeredBy")){
-let data4 = data.answeredBy;
-if(typeof data4 !== "string"){
-const err13 = {instancePath:instancePath+"/answeredBy",schemaPath:"#/properties/answeredBy/type",keyword:"type",params:{type: "string"}};
+if(data.after !== undefined && func0.call(data, "after")){
+let data3 = data.after;
+if((typeof data3 !== "string") && (data3 !== null)){
+const err13 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/type",keyword:"type",params:{type: schema13.properties.after.type}};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -741,8 +742,9 @@ vErrors.push(err13);
 }
 errors++;
 }
-if(!((data4 === "twin") || (data4 === "person"))){
-const err14 = {instancePath:instancePath+"/answeredBy",schemaPath:"#/properties/answeredBy/enum",keyword:"enum",params:{allowedValues: schema13.properties.answeredBy.enum}};
+if(typeof data3 === "string"){
+if(!pattern3.test(data3)){
+const err14 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/pattern",keyword:"pattern",params:{pattern: "^[^\\0\\p{Cs}]*$"}};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -752,9 +754,11 @@ vErrors.push(err14);
 errors++;
 }
 }
-if(data.reply !== undefined && func0.call(data, "reply")){
-if(typeof data.reply !== "boolean"){
-const err15 = {instancePath:instancePath+"/reply",schemaPath:"#/properties/reply/type",keyword:"type",params:{type: "boolean"}};
+}
+if(data.role !== undefined && func0.call(data, "role")){
+let data4 = data.role;
+if(typeof data4 !== "string"){
+const err15 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -763,11 +767,8 @@ vErrors.push(err15);
 }
 errors++;
 }
-}
-if(data.whenBusy !== undefined && func0.call(data, "whenBusy")){
-let data6 = data.whenBusy;
-if(typeof data6 !== "string"){
-const err16 = {instancePath:instancePath+"/whenBusy",schemaPath:"#/properties/whenBusy/type",keyword:"type",params:{type: "string"}};
+if(!((data4 === "user") || (data4 === "assistant"))){
+const err16 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema13.properties.role.enum}};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -776,8 +777,12 @@ vErrors.push(err16);
 }
 errors++;
 }
-if(!((data6 === "refuse") || (data6 === "replace"))){
-const err17 = {instancePath:instancePath+"/whenBusy",schemaPath:"#/properties/whenBusy/enum",keyword:"enum",params:{allowedValues: schema13.properties.whenBusy.enum}};
+}
+if(data.author !== undefined && func0.call(data, "author")){
+let data5 = data.author;
+if(typeof data5 === "string"){
+if(func47(data5) > 100){
+const err17 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/maxLength",keyword:"maxLength",params:{limit: 100}};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -786,15 +791,104 @@ vErrors.push(err17);
 }
 errors++;
 }
-}
-}
-else {
-const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(func47(data5) < 1){
+const err18 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/minLength",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err18];
 }
 else {
 vErrors.push(err18);
+}
+errors++;
+}
+if(!pattern0.test(data5)){
+const err19 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/pattern",keyword:"pattern",params:{pattern: "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(data.answeredBy !== undefined && func0.call(data, "answeredBy")){
+let data6 = data.answeredBy;
+if(typeof data6 !== "string"){
+const err21 = {instancePath:instancePath+"/answeredBy",schemaPath:"#/properties/answeredBy/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+if(!((data6 === "twin") || (data6 === "person"))){
+const err22 = {instancePath:instancePath+"/answeredBy",schemaPath:"#/properties/answeredBy/enum",keyword:"enum",params:{allowedValues: schema13.properties.answeredBy.enum}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+if(data.reply !== undefined && func0.call(data, "reply")){
+if(typeof data.reply !== "boolean"){
+const err23 = {instancePath:instancePath+"/reply",schemaPath:"#/properties/reply/type",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+if(data.whenBusy !== undefined && func0.call(data, "whenBusy")){
+let data8 = data.whenBusy;
+if(typeof data8 !== "string"){
+const err24 = {instancePath:instancePath+"/whenBusy",schemaPath:"#/properties/whenBusy/type",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+if(!((data8 === "refuse") || (data8 === "replace"))){
+const err25 = {instancePath:instancePath+"/whenBusy",schemaPath:"#/properties/whenBusy/enum",keyword:"enum",params:{allowedValues: schema13.properties.whenBusy.enum}};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+}
+}
+else {
+const err26 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
 }
 errors++;
 }
@@ -1098,7 +1192,7 @@ return errors === 0;
 }
 
 const schema16 = {"type":"object","properties":{"url":{"type":"string","pattern":"^[^\\s\\0\\p{Cs}]*$","minLength":1,"maxLength":2048,"description":"The https: address that is told."},"events":{"type":"array","items":{"type":"string","enum":["reply.completed","reply.failed","reply.cancelled","conversation.waiting","message.said","feedback.given","person.erased","budget.reached"]},"minItems":1,"description":"What it is told of. Default: everything."},"description":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"What tells it from your other webhooks."}},"required":["url"]};
-const pattern13 = new RegExp("^[^\\s\\0\\p{Cs}]*$", "u");
+const pattern14 = new RegExp("^[^\\s\\0\\p{Cs}]*$", "u");
 
 function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1137,7 +1231,7 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(!pattern13.test(data0)){
+if(!pattern14.test(data0)){
 const err3 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^[^\\s\\0\\p{Cs}]*$"}};
 if(vErrors === null){
 vErrors = [err3];
@@ -1996,7 +2090,7 @@ return errors === 0;
 }
 
 const schema24 = {"type":"object","properties":{"version":{"type":"string","pattern":"^[1-9][0-9]*$","minLength":1,"maxLength":9,"description":"The number of the version."}},"required":["version"]};
-const pattern21 = new RegExp("^[1-9][0-9]*$", "u");
+const pattern22 = new RegExp("^[1-9][0-9]*$", "u");
 
 function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2035,7 +2129,7 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(!pattern21.test(data0)){
+if(!pattern22.test(data0)){
 const err3 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/pattern",keyword:"pattern",params:{pattern: "^[1-9][0-9]*$"}};
 if(vErrors === null){
 vErrors = [err3];
@@ -2759,7 +2853,7 @@ return errors === 0;
 }
 
 const schema29 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100,"description":"Items on a page."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day","description":"What replies are summed by."}}};
-const pattern30 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
+const pattern31 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
 
 function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2858,7 +2952,7 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(!pattern30.test(data2)){
+if(!pattern31.test(data2)){
 const err8 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err8];
@@ -2903,7 +2997,7 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!pattern30.test(data3)){
+if(!pattern31.test(data3)){
 const err12 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err12];
@@ -3196,7 +3290,7 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(!pattern30.test(data3)){
+if(!pattern31.test(data3)){
 const err11 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err11];
@@ -3241,7 +3335,7 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(!pattern30.test(data4)){
+if(!pattern31.test(data4)){
 const err15 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err15];
@@ -3435,7 +3529,7 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(!pattern30.test(data3)){
+if(!pattern31.test(data3)){
 const err11 = {instancePath:instancePath+"/from",schemaPath:"#/properties/from/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err11];
@@ -3480,7 +3574,7 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(!pattern30.test(data4)){
+if(!pattern31.test(data4)){
 const err15 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/pattern",keyword:"pattern",params:{pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"}};
 if(vErrors === null){
 vErrors = [err15];
@@ -3746,7 +3840,7 @@ return errors === 0;
 }
 
 const schema35 = {"type":"object","properties":{"twin":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255,"description":"The twin's id, from list_twins."},"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What to ask."},"conversation":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"The conversation to go on with. Without it, a new one begins."},"requestKey":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"A text of your own for this question. If the call fails or breaks off, the same call with the same key gets the same reply, for 24 hours. Without one, a call that breaks off is cancelled."}},"required":["twin","question"]};
-const pattern42 = new RegExp("^[\\x20-\\x7e]*$", "u");
+const pattern43 = new RegExp("^[\\x20-\\x7e]*$", "u");
 
 function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3885,7 +3979,7 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(!pattern42.test(data2)){
+if(!pattern43.test(data2)){
 const err12 = {instancePath:instancePath+"/conversation",schemaPath:"#/properties/conversation/pattern",keyword:"pattern",params:{pattern: "^[\\x20-\\x7e]*$"}};
 if(vErrors === null){
 vErrors = [err12];
@@ -3930,7 +4024,7 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(!pattern42.test(data3)){
+if(!pattern43.test(data3)){
 const err16 = {instancePath:instancePath+"/requestKey",schemaPath:"#/properties/requestKey/pattern",keyword:"pattern",params:{pattern: "^[\\x20-\\x7e]*$"}};
 if(vErrors === null){
 vErrors = [err16];
@@ -3968,7 +4062,7 @@ return errors === 0;
 }
 
 const schema36 = {"type":"object","properties":{"after":{"type":"string","pattern":"^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$","description":"Begin behind this event or message: the id of the last event received, or a message's id."}}};
-const pattern44 = new RegExp("^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$", "u");
+const pattern45 = new RegExp("^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$", "u");
 
 function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3977,7 +4071,7 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.after !== undefined && func0.call(data, "after")){
 let data0 = data.after;
 if(typeof data0 === "string"){
-if(!pattern44.test(data0)){
+if(!pattern45.test(data0)){
 const err0 = {instancePath:instancePath+"/after",schemaPath:"#/properties/after/pattern",keyword:"pattern",params:{pattern: "^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$"}};
 if(vErrors === null){
 vErrors = [err0];

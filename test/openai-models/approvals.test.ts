@@ -1,0 +1,338 @@
+/**
+ * Calls that run only once the person has allowed them.
+ */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createMcpApi } from "../../adapters/mcp-clients/mod.ts";
+import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
+import { createOpenAIEngine } from "../../adapters/openai-models/mod.ts";
+import { createTwinList, type MessageResource, type ServiceOptions, type Tool } from "../../core/mod.ts";
+import type { ConversationResource } from "../../core/wire/schemas.ts";
+import { type Chat, openChat } from "../support/chat.ts";
+import {
+  assertErrorAnswer,
+  assertRefusedField,
+  dataOf,
+  eventsOf,
+  inProcess,
+  jsonRequest,
+  newTwin,
+} from "../support/harness.ts";
+import * as model from "./model-server.ts";
+import { type Body, called, orders, parts, serverThat } from "./tools-fixture.ts";
+
+/** A tool that must be allowed. */
+function cancels(run: Tool["run"] = () => "cancelled") {
+  const inputs: object[] = [];
+  const tool: Tool = {
+    name: "orders/cancel",
+    description: "Cancels an order.",
+    inputSchema: { type: "object", properties: { number: { type: "integer" } }, required: ["number"] },
+    run(input, context) {
+      inputs.push(input);
+      return run(input, context);
+    },
+  };
+  return { tool, inputs };
+}
+
+const asksToCancel =
+  called({ number: 7 }, { function: { name: "orders_cancel", arguments: '{"number": 7}' } }) +
+  model.finish("tool_calls") +
+  model.endMarker;
+
+const calls = { call_1: "approve" } as const;
+
+interface Opened extends AsyncDisposable {
+  readonly chat: Chat;
+  readonly asked: Body[];
+  readonly inputs: readonly object[];
+  /** Asks for what needs a yes, and resolves with the reply. */
+  begin(): Promise<MessageResource>;
+}
+
+/** A conversation with a twin whose model says these bodies, one after the other, and then that it is done. */
+async function open(
+  bodies: readonly string[] = [asksToCancel],
+  { run, ...more }: Partial<ServiceOptions> & { run?: Tool["run"]; handover?: boolean } = {},
+): Promise<Opened> {
+  const left = [...bodies];
+  const transport = serverThat(() => left.shift() ?? model.completion("Done."));
+  const { tool, inputs } = cancels(run);
+  const openai = createOpenAIEngine({
+    baseUrl: "http://127.0.0.1:1/v1",
+    transport,
+    tools: [tool, orders().tool],
+    log: () => {},
+  });
+  const { handover = false, clock: _, ...options } = more;
+  const twin = newTwin({
+    id: "scripted",
+    engine: "openai",
+    instructions: "You take orders.",
+    tools: ["orders"],
+    confirm: ["orders/cancel"],
+    handover,
+  });
+  const all = { twins: createTwinList([twin]), engines: { openai }, ...options };
+  const chat = await openChat(inProcess, all);
+  return {
+    chat,
+    asked: transport.asked,
+    inputs,
+    begin: async () => dataOf<MessageResource>(await chat.send("Cancel it.")),
+    [Symbol.asyncDispose]: () => chat[Symbol.asyncDispose](),
+  };
+}
+
+const decide = async (chat: Chat, body: object, headers?: HeadersInit) =>
+  dataOf<MessageResource>(await chat.post("/messages", body, headers));
+
+describe("calls that wait for a person", { timeout: 60_000 }, () => {
+  test("a reply ends with them, once its other calls have run", async () => {
+    const both =
+      parts({ index: 0, id: "a", function: { name: "orders_find", arguments: '{"number": 7}' } }) +
+      parts({ index: 1, id: "b", function: { name: "orders_cancel", arguments: '{"number": 7}' } }) +
+      model.finish("tool_calls");
+    await using opened = await open([model.delta("Let me see.") + both]);
+    const { chat, inputs, asked } = opened;
+    const reply = await opened.begin();
+    assert.deepEqual(
+      [reply.status, reply.finishReason, reply.content, reply.error],
+      ["completed", "tool_calls", "Let me see.", null],
+    );
+    const pending = [{ callId: "b", name: "orders/cancel", arguments: { number: 7 } }];
+    assert.deepEqual(reply.pendingCalls, pending);
+    assert.deepEqual((await chat.message(reply.id)).pendingCalls, pending);
+    assert.deepEqual(inputs, []);
+    const done = await decide(chat, { calls: { b: "approve" }, content: "Yes, please." });
+    assert.equal(done.content, "Done.");
+    assert.deepEqual(inputs, [{ number: 7 }]);
+    assert.equal((await chat.message(reply.id)).pendingCalls, null);
+    const [, ...told] = asked[1]?.messages ?? [];
+    assert.deepEqual(
+      told.map(({ role, content, tool_call_id: id }) => [role, content, id]),
+      [
+        ["user", "Cancel it.", undefined],
+        ["assistant", "Let me see.", undefined],
+        ["tool", '{"number":7,"state":"sent"}', "a"],
+        ["tool", "cancelled", "b"],
+        ["user", "Yes, please.", undefined],
+      ],
+    );
+    assert.deepEqual(
+      told[1]?.tool_calls?.map(({ id }) => id),
+      ["a", "b"],
+    );
+  });
+
+  test("a yes alone is enough: the model goes on behind the result, of a reply without words, too", async () => {
+    await using opened = await open();
+    const { chat, asked, inputs } = opened;
+    await opened.begin();
+    const events = await eventsOf(await chat.post("/messages/stream", { calls }));
+    const stages = events.flatMap(({ data }) => (data.type === "progress" ? [data.progress] : []));
+    assert.deepEqual(
+      stages.slice(1).map(({ stage, name, callId, state }) => [stage, name, callId, state]),
+      [
+        ["tool", "orders/cancel", "call_1", "called"],
+        ["tool", "orders/cancel", "call_1", "done"],
+      ],
+    );
+    assert.deepEqual(inputs, [{ number: 7 }]);
+    const [, ...told] = asked[1]?.messages ?? [];
+    assert.deepEqual(
+      told.map(({ role, content }) => [role, content]),
+      [
+        ["user", "Cancel it."],
+        ["assistant", null],
+        ["tool", "cancelled"],
+      ],
+    );
+    const [, , question] = await dataOf<MessageResource[]>(await chat.get("/messages"));
+    assert.equal(question?.content, "");
+    await chat.send("And now?");
+    assert.deepEqual(
+      asked
+        .at(-1)
+        ?.messages.slice(1)
+        .map(({ role, content }) => [role, content]),
+      [
+        ["assistant", "Done."],
+        ["user", "And now?"],
+      ],
+    );
+  });
+
+  for (const [what, body, told] of [
+    ["denied", { calls: { call_1: "deny" } }, /denied by the person/],
+    ["left unanswered", { content: "How is the weather?" }, /has not said/],
+    ["left unanswered with an empty object", { content: "Well?", calls: {} }, /has not said/],
+  ] as const) {
+    test(`a call that is ${what} does not run, the model is told so, and it cannot be decided again`, async () => {
+      await using opened = await open();
+      const { chat, asked, inputs } = opened;
+      const { id } = await opened.begin();
+      await decide(chat, body);
+      assert.deepEqual(inputs, []);
+      const result = asked[1]?.messages.find(({ role }) => role === "tool");
+      assert.match(result?.content ?? "", told);
+      assert.equal((await chat.message(id)).pendingCalls, null);
+      await assertRefusedField(await chat.post("/messages", { calls, after: id }), "calls.call_1");
+      assert.deepEqual(inputs, []);
+    });
+  }
+
+  test("what is refused decides nothing", async () => {
+    await using opened = await open();
+    const { chat, inputs } = opened;
+    const { id } = await opened.begin();
+    for (const [body, path] of [
+      [{ calls: { other: "approve" } }, "calls.other"],
+      [{ calls: { ...calls, other: "deny" } }, "calls.other"],
+      [{ calls, after: null }, "calls.call_1"],
+      [{ calls: {} }, "content"],
+      [{}, "content"],
+      [{ calls: { call_1: "yes" } }, "calls"],
+      [{ calls, content: "So.", reply: false }, "calls"],
+      [{ calls, content: "So.", role: "assistant" }, "calls"],
+    ] as const) {
+      await assertRefusedField(await chat.post("/messages", body), path, JSON.stringify(body));
+    }
+    assert.equal((await chat.message(id)).pendingCalls?.length, 1);
+    await decide(chat, { calls });
+    assert.deepEqual(inputs, [{ number: 7 }]);
+  });
+
+  test("a say, or a send elsewhere on the tree, leaves them waiting", async () => {
+    await using opened = await open();
+    const { chat, inputs } = opened;
+    const { id } = await opened.begin();
+    await decide(chat, { role: "assistant", content: "One moment." });
+    await decide(chat, { content: "Another beginning.", after: null });
+    assert.equal((await chat.message(id)).pendingCalls?.length, 1);
+    await decide(chat, { calls, after: id });
+    assert.deepEqual(inputs, [{ number: 7 }]);
+  });
+
+  test("a yes runs a call once: from two devices, and however often it is sent again", async () => {
+    await using opened = await open();
+    const { chat, inputs } = opened;
+    const { id } = await opened.begin();
+    const send = (headers: HeadersInit) => chat.post("/messages", { calls }, headers);
+    const same = { "Idempotency-Key": "tap" };
+    const answers = await Promise.all([
+      send(same),
+      send(same),
+      send({}),
+      send({ "Idempotency-Key": "other" }),
+    ]);
+    const statuses = answers.map(({ status }) => status);
+    assert.deepEqual(statuses.slice().sort().slice(0, 1), [200], JSON.stringify(statuses));
+    assert.ok(statuses.every((status) => status === 200 || status === 409 || status === 400));
+    assert.deepEqual(inputs, [{ number: 7 }]);
+    await assertRefusedField(await chat.post("/messages", { calls, after: id }), "calls.call_1");
+    assert.deepEqual(inputs, [{ number: 7 }]);
+  });
+
+  test("calls are among the fields of an Idempotency-Key", async () => {
+    await using opened = await open();
+    const { chat, inputs } = opened;
+    await opened.begin();
+    const key = { "Idempotency-Key": "tap" };
+    const send = (body: object) => chat.post("/messages", body, key);
+    const done = await dataOf<MessageResource>(await send({ calls }));
+    const again = await send({ calls });
+    assert.equal(again.headers.get("idempotency-replayed"), "true");
+    assert.equal((await dataOf<MessageResource>(again)).id, done.id);
+    await assertErrorAnswer(await send({ calls: { call_1: "deny" } }), 422, "idempotency_key_reused");
+    assert.deepEqual(inputs, [{ number: 7 }]);
+  });
+
+  test("another process runs it, with exactly the arguments that were stored", async () => {
+    const { tool, inputs } = cancels();
+    await using opened = await open();
+    const { chat } = opened;
+    await opened.begin();
+    const openai = createOpenAIEngine({
+      baseUrl: "http://127.0.0.1:1/v1",
+      transport: serverThat(() => model.completion("Done elsewhere.")),
+      tools: [tool],
+      log: () => {},
+    });
+    const other = await chat.another({ engines: { openai } });
+    assert.equal((await decide(other, { calls })).content, "Done elsewhere.");
+    assert.deepEqual(inputs, [{ number: 7 }]);
+    assert.deepEqual(opened.inputs, []);
+    await other.service.close({ graceMs: 0 });
+  });
+
+  test("a client token may decide, and a person who answers leaves nothing to decide", async () => {
+    await using opened = await open();
+    const { chat, inputs } = opened;
+    const { call } = chat.fixture;
+    const made = await call("POST", "/client-tokens", chat.key, { endUser: "ann" });
+    const { token } = await dataOf<{ token: string }>(made);
+    const begun = await call("POST", "/conversations", token, { twinId: "scripted" });
+    const path = `/conversations/${(await dataOf<ConversationResource>(begun)).id}`;
+    await call("POST", `${path}/messages`, token, { content: "Cancel it." });
+    await call("PATCH", path, chat.key, { answeredBy: "person" });
+    await assertRefusedField(await call("POST", `${path}/messages`, token, { calls }), "calls");
+    await call("PATCH", path, chat.key, { answeredBy: "twin" });
+    assert.equal((await call("POST", `${path}/messages`, token, { calls })).status, 200);
+    assert.deepEqual(inputs, [{ number: 7 }]);
+  });
+
+  test("arguments that do not fit are refused as any other's, and those too long to be shown are denied", async () => {
+    const asks = (given: object) =>
+      called({}, { function: { name: "orders_cancel", arguments: JSON.stringify(given) } }) +
+      model.finish("tool_calls");
+    await using opened = await open([asks({}), asks({ number: 1, why: "x".repeat(20_000) })]);
+    const reply = await opened.begin();
+    assert.deepEqual([reply.content, reply.pendingCalls], ["Done.", null]);
+    const results = opened.asked.at(-1)?.messages.filter(({ role }) => role === "tool");
+    assert.match(results?.[0]?.content ?? "", /refused/);
+    assert.match(results?.[1]?.content ?? "", /too long/);
+    assert.deepEqual(opened.inputs, []);
+  });
+
+  test("a reply may hand over to a person and have calls that wait", async () => {
+    const both =
+      parts({ index: 0, id: "a", function: { name: "hand_over_to_person", arguments: "{}" } }) +
+      parts({ index: 1, id: "b", function: { name: "orders_cancel", arguments: '{"number": 7}' } }) +
+      model.finish("tool_calls");
+    await using opened = await open([both], { handover: true });
+    const reply = await opened.begin();
+    assert.equal(reply.pendingCalls?.length, 1);
+    const { answeredBy } = await dataOf<ConversationResource>(await opened.chat.get(""));
+    assert.equal(answeredBy, "person");
+  });
+
+  test("through /v1 and /mcp a call is denied, and the model told that nobody can be asked", async () => {
+    await using opened = await open([asksToCancel, model.completion("I can't."), asksToCancel], {
+      openaiApi: createOpenAIApi(),
+      mcpApi: createMcpApi(),
+    });
+    const { service } = opened.chat.fixture;
+    const post = (path: string, body: object) =>
+      service.fetch(
+        new Request(`http://twins.test${path}`, { method: "POST", ...jsonRequest(opened.chat.key, body) }),
+      );
+    const messages = [{ role: "user", content: "Cancel it." }];
+    const answer = await post("/v1/chat/completions", { model: "scripted", messages });
+    const { choices } = (await answer.json()) as { choices: { finish_reason: string }[] };
+    assert.equal(choices[0]?.finish_reason, "stop");
+    await post("/mcp", {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "ask_twin", arguments: { twin: "scripted", question: "Cancel it." } },
+    });
+    for (const at of [1, 3]) {
+      const result = opened.asked[at]?.messages.find(({ role }) => role === "tool");
+      assert.match(result?.content ?? "", /nobody can be asked here/, String(at));
+    }
+    assert.deepEqual(opened.inputs, []);
+  });
+});
