@@ -11,6 +11,7 @@ import type { MessageResource } from "../core/wire/schemas.ts";
 import type { TwinClient } from "./client.ts";
 import { NotFoundError } from "./http/errors.ts";
 import { sleep } from "./http/waiting.ts";
+import type { MessageBody } from "./messages.ts";
 import type { ReplyStream } from "./reply/reply-stream.ts";
 
 /** The parts of the AI SDK's `UIMessage` that are read. */
@@ -28,7 +29,11 @@ export type ChatChunk =
   | { type: "text-delta"; id: string; delta: string }
   | { type: "text-end"; id: string }
   | SourcePart
-  | { type: "finish"; finishReason: "stop" | "length" | "content-filter" | "other" }
+  | { type: "tool-input-available"; toolCallId: string; toolName: string; input: unknown; dynamic: true }
+  | { type: "tool-approval-request"; approvalId: string; toolCallId: string }
+  | { type: "tool-output-available"; toolCallId: string; output: null; dynamic: true }
+  | { type: "tool-output-denied"; toolCallId: string }
+  | { type: "finish"; finishReason: "stop" | "length" | "content-filter" | "tool-calls" | "other" }
   | { type: "error"; errorText: string };
 
 /** What is known of a message that a person has said. */
@@ -44,6 +49,16 @@ export interface SourcePart {
   title: string;
   /** The path of the document that it is of. Absent: the twin's own text. */
   filename?: string;
+}
+
+/** A call that waits for the person: `addToolApprovalResponse({ id: approval.id, approved })` decides. */
+export interface PendingCallPart {
+  type: "dynamic-tool";
+  toolName: string;
+  toolCallId: string;
+  state: "approval-requested";
+  input: unknown;
+  approval: { id: string };
 }
 
 /** A `ChatTransport` of the AI SDK. */
@@ -89,6 +104,10 @@ export interface ChatTransportOptions {
  * the conversation has gone on elsewhere, in another window for instance, or where a question is edited or asked again, it
  * begins another branch. Into a conversation that is busy it is sent once the running reply has ended. Stopping a chat cancels
  * the reply. Files are refused.
+ *
+ * A reply whose calls wait for the person has dynamic tool parts that ask for approval; with `sendAutomaticallyWhen:
+ * lastAssistantMessageIsCompleteWithApprovalResponses`, `useChat` goes on once all are decided. What a call has returned is the
+ * model's alone: its output is null.
  *
  * @example
  * ```ts
@@ -141,14 +160,16 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
   return {
     resumeStreamIsReplay: true,
     async sendMessages({ chatId, messages, abortSignal }) {
-      const content = questionOf(messages.at(-1));
+      const last = messages.at(-1);
+      const calls = last && decisionsIn(last);
+      const content = calls ? undefined : questionOf(last);
       const conversationId = await conversationOf(chatId);
-      const after = await afterOf(conversationId, messages);
+      const after = calls ? last?.id : await afterOf(conversationId, messages);
       abortSignal?.throwIfAborted();
       const broken = new AbortController();
       const options = { signal: broken.signal, onBusy: "wait" } as const; // another question's answer is none to this one
-      const reply = client.messages.stream(conversationId, { content, after }, options);
-      return chunksOf(reply, { broken, stop: abortSignal, mayStop: async () => true });
+      const reply = client.messages.stream(conversationId, { content, calls, after }, options);
+      return chunksOf(reply, { broken, stop: abortSignal, mayStop: async () => true }, { calls });
     },
     async reconnectToStream({ chatId, abortSignal }) {
       const conversationId = isStored(chatId, "conv") ? chatId : await begun.get(chatId);
@@ -163,7 +184,7 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
         await sleep(remountMs);
         return followed.get(chatId) === time;
       };
-      return chunksOf(reply, { broken, stop: abortSignal, mayStop }, newest.author);
+      return chunksOf(reply, { broken, stop: abortSignal, mayStop }, { author: newest.author });
     },
   };
 }
@@ -181,7 +202,10 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
  * ```
  */
 export function toUIMessages(messages: readonly MessageResource[]): StoredUIMessage[] {
-  return messages.filter(({ status }) => status !== "in_progress").map(toUIMessage);
+  // What only decides of calls has no words.
+  const isShown = ({ status, role, content }: MessageResource) =>
+    status !== "in_progress" && (role === "assistant" || content !== "");
+  return messages.filter(isShown).map(toUIMessage);
 }
 
 /** A stored message as one of the AI SDK. */
@@ -189,12 +213,24 @@ export interface StoredUIMessage {
   id: string;
   role: "user" | "assistant";
   metadata?: SaidMetadata;
-  parts: ({ type: "text"; text: string } | SourcePart)[];
+  parts: ({ type: "text"; text: string } | SourcePart | PendingCallPart)[];
 }
 
 function toUIMessage(message: MessageResource): StoredUIMessage {
-  const { id, role, content, author } = message;
-  const parts: StoredUIMessage["parts"] = [{ type: "text", text: content }, ...sourcesOf(message)];
+  const { id, role, content, author, pendingCalls } = message;
+  const waiting = pendingCalls?.map(
+    ({ callId, name, arguments: input }) =>
+      ({
+        type: "dynamic-tool",
+        toolName: name,
+        toolCallId: callId,
+        state: "approval-requested",
+        input,
+        approval: { id: callId },
+      }) as const,
+  );
+  const text = { type: "text", text: content } as const;
+  const parts: StoredUIMessage["parts"] = [text, ...sourcesOf(message), ...(waiting ?? [])];
   return { id, role, ...(author !== null && { metadata: { author } }), parts };
 }
 
@@ -253,6 +289,27 @@ function isStored(id: string, kind: "conv" | "msg"): boolean {
   return id.startsWith(`${kind}_`);
 }
 
+/** What a person has decided of calls. Undefined: nothing that is not sent already. */
+function decisionsIn({ id, role, parts }: ChatMessage): MessageBody["calls"] {
+  if (role !== "assistant" || !isStored(id, "msg")) return undefined;
+  const decided = parts.filter(isDecided).map(({ toolCallId, approval }) => {
+    return [toolCallId, approval.approved ? "approve" : "deny"] as const;
+  });
+  return decided.length === 0 ? undefined : Object.fromEntries(decided);
+}
+
+/** A call that is decided, before its output is known. */
+interface DecidedCallPart {
+  readonly type: string;
+  readonly state: "approval-responded";
+  readonly toolCallId: string;
+  readonly approval: { readonly approved: boolean };
+}
+
+function isDecided(part: { readonly type: string }): part is DecidedCallPart {
+  return "state" in part && part.state === "approval-responded" && "toolCallId" in part && "approval" in part;
+}
+
 /** The words of a person. What cannot be sent is refused, as it would seem to be read. */
 function questionOf(message: ChatMessage | undefined): string {
   if (message?.role !== "user")
@@ -303,13 +360,9 @@ function cancelWhenStopped(reply: ReplyStream, { stop, mayStop, broken }: Stoppi
 }
 
 /** A reply as chunks. A reader that leaves only leaves. */
-function chunksOf(
-  reply: ReplyStream,
-  stopping: Stopping,
-  author: string | null = null,
-): ReadableStream<ChatChunk> {
+function chunksOf(reply: ReplyStream, stopping: Stopping, of: OfReply): ReadableStream<ChatChunk> {
   cancelWhenStopped(reply, stopping);
-  const chunks = toChunks(reply, author);
+  const chunks = toChunks(reply, of);
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await chunks.next();
@@ -320,10 +373,17 @@ function chunksOf(
   });
 }
 
-/** `author`: of what a person has said. */
+/** What is known of a reply before it is read. */
+interface OfReply {
+  /** Of what a person has said. */
+  readonly author?: string | null;
+  /** What was decided of the calls that it goes on behind. */
+  readonly calls?: MessageBody["calls"];
+}
+
 async function* toChunks(
   reply: ReplyStream,
-  author: string | null,
+  { author = null, calls = {} }: OfReply,
 ): AsyncGenerator<ChatChunk, undefined, undefined> {
   const id = "reply";
   let isStarted = false;
@@ -338,6 +398,14 @@ async function* toChunks(
     if (!isStarted) yield* [start(reply, author), { type: "text-start", id } as const];
     yield { type: "text-end", id };
     yield* sourcesOf(message);
+    for (const [toolCallId, decision] of Object.entries(calls)) {
+      if (decision === "deny") yield { type: "tool-output-denied", toolCallId };
+      else yield { type: "tool-output-available", toolCallId, output: null, dynamic: true };
+    }
+    for (const { callId: toolCallId, name: toolName, arguments: input } of message.pendingCalls ?? []) {
+      yield { type: "tool-input-available", toolCallId, toolName, input, dynamic: true };
+      yield { type: "tool-approval-request", approvalId: toolCallId, toolCallId };
+    }
     yield { type: "finish", finishReason: finishReasonOf(message) };
   } catch (error) {
     yield { type: "error", errorText: error instanceof Error ? error.message : String(error) };
@@ -356,6 +424,8 @@ function finishReasonOf({ finishReason }: MessageResource) {
       return finishReason;
     case "content_filter":
       return "content-filter";
+    case "tool_calls":
+      return "tool-calls";
     default:
       return "other";
   }

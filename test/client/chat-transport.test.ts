@@ -11,7 +11,7 @@ import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { openChat } from "../support/chat.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
-import { openFixture, overSocket } from "../support/harness.ts";
+import { newTwin, openFixture, overSocket } from "../support/harness.ts";
 import { runtime } from "../support/runtime.ts";
 
 const messages = [{ id: "u1", role: "user", parts: [{ type: "text", text: "Hello?" }] }];
@@ -301,4 +301,91 @@ describe("a chat that is stopped", () => {
     await assert.rejects(sending, { name: "AbortError" });
     assert.equal((await client.messages.list(chat.conversationId)).data.length, 0);
   });
+});
+
+test("calls that wait are asked for as useChat does, and its answer decides them", async () => {
+  await using chat = await openChat(overSocket, {
+    twins: createTwinList([newTwin({ id: "scripted", engine: "scripted", confirm: ["orders"] })]),
+  });
+  const client = new TwinClient({ baseUrl: chat.fixture.url, apiKey: chat.key });
+  const transport = createChatTransport(client, { twinId: "scripted" });
+  const sending = { ...submit, chatId: chat.conversationId, abortSignal: undefined };
+  const read = async (stream: ReadableStream<ChatChunk>) => {
+    const all: ChatChunk[] = [];
+    for await (const chunk of stream) all.push(chunk);
+    return all;
+  };
+  const first = read(await transport.sendMessages({ ...sending, messages }));
+  const calls = ["a", "b"].map((callId) => ({
+    callId,
+    name: "orders/cancel",
+    arguments: { number: callId },
+  }));
+  const run = await chat.engine.next();
+  run.write("May I?");
+  run.finish({ finishReason: "tool_calls", pending: { calls, state: "kept" } });
+  const [start, ...chunks] = await first;
+  assert.ok(start?.type === "start");
+  const request = (id: string) => [
+    {
+      type: "tool-input-available",
+      toolCallId: id,
+      toolName: "orders/cancel",
+      input: { number: id },
+      dynamic: true,
+    },
+    { type: "tool-approval-request", approvalId: id, toolCallId: id },
+  ];
+  assert.deepEqual(chunks.slice(3), [
+    ...request("a"),
+    ...request("b"),
+    { type: "finish", finishReason: "tool-calls" },
+  ]);
+  const { data } = await client.messages.list(chat.conversationId);
+  const part = (id: string, state: string, approval: object) => ({
+    type: "dynamic-tool",
+    toolName: "orders/cancel",
+    toolCallId: id,
+    state,
+    input: { number: id },
+    approval: { id, ...approval },
+  });
+  assert.deepEqual(toUIMessages(data)[1]?.parts.slice(1), [
+    part("a", "approval-requested", {}),
+    part("b", "approval-requested", {}),
+  ]);
+  const answered = {
+    id: start.messageId,
+    role: "assistant",
+    parts: [
+      part("a", "approval-responded", { approved: true }),
+      part("b", "approval-responded", { approved: false }),
+    ],
+  };
+  const second = read(await transport.sendMessages({ ...sending, messages: [...messages, answered] }));
+  const next = await chat.engine.next();
+  assert.deepEqual(
+    next.turn.decided?.calls.map(({ callId, decision }) => [callId, decision]),
+    [
+      ["a", "approve"],
+      ["b", "deny"],
+    ],
+  );
+  assert.equal(next.turn.decided?.state, "kept");
+  next.write("Done.");
+  next.finish();
+  assert.deepEqual((await second).slice(4), [
+    { type: "tool-output-available", toolCallId: "a", output: null, dynamic: true },
+    { type: "tool-output-denied", toolCallId: "b" },
+    { type: "finish", finishReason: "stop" },
+  ]);
+  const shown = toUIMessages((await client.messages.list(chat.conversationId)).data);
+  assert.deepEqual(
+    shown.map(({ role, parts }) => [role, parts.length]),
+    [
+      ["user", 1],
+      ["assistant", 1],
+      ["assistant", 1],
+    ],
+  );
 });
