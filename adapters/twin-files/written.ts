@@ -20,6 +20,13 @@ export interface WrittenTwin {
 /**
  * Reads all twins of a folder, good or not.
  *
+ * @example
+ * ```ts
+ * import { readTwinFolder } from "twin-service/twin-files";
+ *
+ * for (const { id, file, documents } of await readTwinFolder("twins")) console.log(id, file, documents.length);
+ * ```
+ *
  * @throws if the folder, or a file in it, cannot be read.
  */
 export async function readTwinFolder(folder: string): Promise<WrittenTwin[]> {

@@ -64,6 +64,8 @@ class ReplyFollower implements EventStream {
   #acceptedSent: boolean;
   /** The last events, once the first of their pieces was sent. */
   #last: Iterator<string> | undefined;
+  /** What comes next of them: the piece with the end of the last event says that it is the stream's. */
+  #ahead: IteratorResult<string> | undefined;
   #ended = false;
   /** Undefined: nobody reads yet, or any more. */
   #wake: ((urgent: boolean) => void) | undefined;
@@ -144,17 +146,15 @@ class ReplyFollower implements EventStream {
     return { text, last: this.#ended, within: this.#last !== undefined && !this.#ended };
   }
 
-  /** Each of the last events may have all of the text: no more of them is made than is sent. */
+  /** Each of the last events may have all of the text: no more of them is made than is sent, and one piece ahead. */
   #nextOfLast(last: Iterator<string>): string {
     let text = "";
-    for (let next = last.next(); ; next = last.next()) {
-      this.#ended = next.done === true;
-      if (this.#ended) return text;
-      text += next.value;
-      if (text.length < deltaLength) continue;
-      this.#wake?.(true);
-      return text;
-    }
+    let next = this.#ahead ?? last.next();
+    for (; !next.done && text.length < deltaLength; next = last.next()) text += next.value;
+    this.#ahead = next;
+    this.#ended = next.done === true;
+    if (!this.#ended) this.#wake?.(true);
+    return text;
   }
 
   /** Tells the client to cut its text back to where the reply goes on without it, if it can be told. */

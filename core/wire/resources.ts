@@ -235,9 +235,14 @@ export interface ReplyEvents {
 
 /** An event in pieces, which are made as they are sent. */
 function* eventPieces(id: number | string | undefined, data: object): Iterable<string> {
-  yield id === undefined ? "data: " : `id: ${id}\ndata: `;
-  yield* jsonPieces(data, encodeJson);
-  yield "\n\n";
+  let text = id === undefined ? "data: " : `id: ${id}\ndata: `;
+  let isFirst = true;
+  for (const piece of jsonPieces(data, encodeJson)) {
+    if (!isFirst) yield text;
+    text = isFirst ? text + piece : piece;
+    isFirst = false;
+  }
+  yield `${text}\n\n`; // one that is short is one piece
 }
 
 /** The events of this service's own API. */

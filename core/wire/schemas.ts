@@ -505,6 +505,9 @@ const text = { type: "string", pattern: textPattern, minLength: 1 } as const;
 /** An app's own id of a person: no control characters, no lone surrogates, and nothing that no URL could name. */
 export const endUserPattern: string = "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$";
 
+/** What may be an address: its protocol, and the rest, are judged when it is parsed. */
+export const addressPattern: string = "^[^\\s\\0\\p{Cs}]*$";
+
 /** Text that every store keeps unchanged, which may be blank. */
 export const anyTextPattern: string = "^[^\\0\\p{Cs}]*$";
 
@@ -661,7 +664,7 @@ export const createWebhookSchema = {
   properties: {
     url: {
       type: "string",
-      pattern: "^[^\\s\\0\\p{Cs}]*$",
+      pattern: addressPattern,
       minLength: 1,
       maxLength: 2048,
       description: "The https: address that is told.",

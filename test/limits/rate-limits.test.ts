@@ -94,6 +94,7 @@ describe("limits", () => {
       limit: 200,
       remaining: 200,
       resetAt: "2026-01-02T03:04:05.678Z",
+      budgets: [],
     });
   });
 
@@ -109,6 +110,7 @@ describe("limits", () => {
       limit: 200,
       remaining: 0,
       resetAt: "2026-01-02T04:04:05.678Z",
+      budgets: [],
     });
   });
 

@@ -9,8 +9,9 @@ import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createWebhooks } from "../../adapters/webhooks/mod.ts";
 import { noLog } from "../../core/base/log.ts";
-import { createService, createTwinList } from "../../core/mod.ts";
+import { createService, createTwinList } from "../../mod.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 
@@ -64,7 +65,8 @@ if (existsSync(join(here, "node_modules"))) {
 async function check(folder: string): Promise<void> {
   symlinkSync(join(here, "node_modules"), join(folder, "node_modules"));
   const verifyToken = async () => "alice";
-  const service = createService({ twins: createTwinList([]), verifyToken, log: noLog });
+  const all = { ownTwins: {}, webhooks: createWebhooks() };
+  const service = createService({ twins: createTwinList([]), verifyToken, log: noLog, ...all });
   const answer = await service.fetch(new Request("http://twins.test/api/v1/openapi.json"));
   writeFileSync(join(folder, "openapi.json"), await answer.text());
   for (const { program, args, quiet, isClean } of linters) {

@@ -135,7 +135,9 @@ function examplesOf(file: string, text: string): string[] {
   const blocks = [...prose.matchAll(/^```(\S*)\n([\s\S]*?)^```$/gm)];
   for (const [, language = ""] of blocks) {
     assert.ok(
-      ["ts", "tsx", "js", "py", "sh", "json", "markdown", "nginx", "yaml", "html", ""].includes(language),
+      ["ts", "tsx", "js", "py", "go", "sh", "json", "markdown", "nginx", "yaml", "html", ""].includes(
+        language,
+      ),
       `${file}: ${language}`,
     );
   }

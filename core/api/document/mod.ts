@@ -11,6 +11,7 @@ import { tokenBudgetScopes } from "../../store/token-budgets.ts";
 import { type ErrorCode, errorCodes, errorStatus } from "../../wire/errors.ts";
 import { headerNames } from "../../wire/request.ts";
 import {
+  addressPattern,
   apiKeySchema,
   clientTokenSchema,
   conversationSchema,
@@ -249,8 +250,22 @@ export function createOpenApi(routes: readonly Route[], basePath: string): Recor
     servers: [{ url: basePath || "/" }],
     tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: tags[name] })),
     paths,
-    components: { schemas, headers: responseHeaders, securitySchemes },
+    components: { schemas: referredTo(schemas, paths), headers: responseHeaders, securitySchemes },
   };
+}
+
+/** The schemas that paths refer to, and those that these do: not of endpoints that this service does not have. */
+function referredTo(schemas: Readonly<Record<string, unknown>>, paths: object): Record<string, unknown> {
+  const found = new Set<string>();
+  const search = (value: unknown): void => {
+    for (const [, name = ""] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (found.has(name)) continue;
+      found.add(name);
+      search(schemas[name]);
+    }
+  };
+  search(paths);
+  return Object.fromEntries(Object.entries(schemas).filter(([name]) => found.has(name)));
 }
 
 /** The group of operations that documentation and generated clients show a route in. */
@@ -273,11 +288,12 @@ function forClients(schema: Schema): Schema {
 }
 
 /**
- * A schema with a pattern that the languages of all clients know. A text has a character that is not blank; an end user
- * has no pattern.
+ * A schema with a pattern that the languages of all clients know. A text has a character that is not blank, an address
+ * no blank one; an end user has no pattern.
  */
 function simplePattern(schema: Schema): Schema {
   if (schema.pattern === textPattern) return { ...schema, pattern: "\\S" };
+  if (schema.pattern === addressPattern) return { ...schema, pattern: "^\\S+$" };
   if (schema.pattern !== endUserPattern) return schema;
   const { pattern: _, ...rest } = schema;
   return rest;
