@@ -201,7 +201,7 @@ describe("calls of a model", { timeout: 60_000 }, () => {
           assert.deepEqual(inOrder((await callsIn(chunks)).calls), inOrder(right), name); // they run at once
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 300 },
     );
   });
 
