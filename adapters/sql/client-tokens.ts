@@ -5,7 +5,7 @@
  */
 
 import type { ClientTokenRecord } from "../../core/store/records.ts";
-import type { Store } from "../../core/store/store.ts";
+import type { ClientTokenStore } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
 import { fromJson, numberOrNull, toJson } from "./rows.ts";
 
@@ -13,9 +13,7 @@ const columns =
   "hash, owner, key_id, key_hash, end_user, twin_ids, scope, requests_per_hour, tokens_per_day, tokens_per_month, created_at, expires_at";
 
 /** The store's methods about client tokens. */
-export function clientTokenMethods(
-  driver: SqlDriver,
-): Pick<Store, "createClientToken" | "findClientToken" | "deleteClientTokens"> {
+export function clientTokenMethods(driver: SqlDriver): ClientTokenStore {
   return {
     async createClientToken(token) {
       const { owner, endUser, keyId, requestsPerHour, tokensPerDay, tokensPerMonth } = token;

@@ -23,14 +23,12 @@ import {
   windowOf,
   withoutFailed,
 } from "../../core/store/records.ts";
-import type { Listing, MessageSlice, Reach, Store } from "../../core/store/store.ts";
+import type { Listing, MessageSlice, MessageStore, Reach } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlValue } from "./driver.ts";
 import { historyFromRow, messageColumns, messageFromRow, pathFromRow } from "./rows.ts";
 
 /** The store's methods that read messages. */
-export function messageMethods(
-  driver: SqlDriver,
-): Pick<Store, "getMessage" | "listMessages" | "readHistory"> {
+export function messageMethods(driver: SqlDriver): MessageStore {
   return {
     async getMessage({ owner, endUser = null }, id, { conversationId = null, skip = 0, characters }) {
       const params = [owner, id, endUser, conversationId];

@@ -14,24 +14,12 @@ import {
   type TwinPart,
   type TwinVersionRecord,
 } from "../../core/store/records.ts";
-import type { PutTwinResult, PutTwinVersion, Store } from "../../core/store/store.ts";
+import type { OwnTwinStore, PutTwinResult, PutTwinVersion } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
 import { textOrNull } from "./rows.ts";
 
 /** The store's methods about twins that their owners make. */
-export function ownTwinMethods(
-  driver: SqlDriver,
-): Pick<
-  Store,
-  | "getOwnTwin"
-  | "listOwnTwins"
-  | "getTwinVersion"
-  | "listTwinVersions"
-  | "addTwinContent"
-  | "readTwinContent"
-  | "putTwinVersion"
-  | "deleteOwnTwin"
-> {
+export function ownTwinMethods(driver: SqlDriver): OwnTwinStore {
   return {
     async getOwnTwin(owner, id) {
       const sql = `SELECT ${twinColumns} FROM own_twins WHERE owner = $1 AND id = $2 AND version IS NOT NULL`;

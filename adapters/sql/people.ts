@@ -5,13 +5,11 @@
  */
 
 import { sha256 } from "../../core/base/ids.ts";
-import type { Store } from "../../core/store/store.ts";
+import type { PeopleStore } from "../../core/store/store.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 
 /** The store's methods about what twins know of people. */
-export function peopleMethods(
-  driver: SqlDriver,
-): Pick<Store, "listMemories" | "setMemory" | "findIdleMemories"> {
+export function peopleMethods(driver: SqlDriver): PeopleStore {
   return {
     async listMemories(owner, endUser, { twinId = null, after = "", limit, charactersOfEach }) {
       const rows = await driver.all(

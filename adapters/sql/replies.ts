@@ -19,8 +19,9 @@ import type {
   AddMessage,
   BeginReply,
   NotStored,
+  ReplyStore,
   SaveResult,
-  Store,
+  TakeOverStore,
 } from "../../core/store/store.ts";
 import { findClaim, makeClaim } from "./claims.ts";
 import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
@@ -32,12 +33,7 @@ import { addUsage } from "./usage.ts";
 import { inConversation, tell, tellOf, tellOfEnd } from "./webhooks.ts";
 
 /** The store's methods about replies in progress. */
-export function replyMethods(
-  driver: SqlDriver,
-): Pick<
-  Store,
-  "beginReply" | "addMessage" | "saveReply" | "endReply" | "replaceQuestion" | "readCalls" | "requestCancel"
-> {
+export function replyMethods(driver: SqlDriver): ReplyStore {
   const saves = new Saves(driver);
   return {
     async beginReply(begin) {
@@ -148,7 +144,7 @@ const saveText = `UPDATE messages
   RETURNING cancel_requested`;
 
 /** The store's methods about replies whose lease ran out. */
-export function takeOverMethods(driver: SqlDriver): Pick<Store, "findAbandonedReplies" | "takeOverReply"> {
+export function takeOverMethods(driver: SqlDriver): TakeOverStore {
   return {
     async findAbandonedReplies(expiredBefore) {
       const rows = await driver.all(

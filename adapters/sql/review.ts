@@ -7,7 +7,7 @@
 
 import { setImmediate } from "node:timers";
 import type { EndReply, Feedback, RatedReply, UnansweredQuestion } from "../../core/store/records.ts";
-import type { Listing, ReviewSlice, Store } from "../../core/store/store.ts";
+import type { Listing, ReviewSlice, ReviewStore } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { messageColumns, messageFromRow } from "./rows.ts";
 import { tell, tellOf } from "./webhooks.ts";
@@ -31,9 +31,7 @@ export function markUnanswered({ owner, id }: EndReply, unanswered: string): Sql
 }
 
 /** The store's methods about what an owner reviews. */
-export function reviewMethods(
-  driver: SqlDriver,
-): Pick<Store, "rateReply" | "listFeedback" | "listUnanswered"> {
+export function reviewMethods(driver: SqlDriver): ReviewStore {
   return {
     async rateReply({ owner, endUser = null }, id, feedback, tells) {
       const { rating = null, comment = null, updatedAt = null } = feedback ?? {};

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Store } from "../../core/store/store.ts";
+import type { TokenBudgetStore } from "../../core/store/store.ts";
 import {
   endOfPeriod,
   nameOfPeriod,
@@ -24,7 +24,7 @@ import { tell } from "./webhooks.ts";
 const name = "scope, owner, person, subject, period";
 
 /** The store's methods about budgets of tokens. */
-export function tokenBudgetMethods(driver: SqlDriver): Pick<Store, "reserveTokens" | "readTokenBudgets"> {
+export function tokenBudgetMethods(driver: SqlDriver): TokenBudgetStore {
   return {
     async reserveTokens(reservation) {
       const result = await driver.batch(reserveTokens(reservation));

@@ -12,7 +12,7 @@ import {
   type EndReply,
   type Usage,
 } from "../../core/store/records.ts";
-import type { Store, UsageGroup, UsageSum } from "../../core/store/store.ts";
+import type { UsageGroup, UsageStore, UsageSum } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { personOf, takeTurns } from "./people.ts";
 import { reachedIn, settleTokens } from "./token-budgets.ts";
@@ -95,7 +95,7 @@ const marginMs = 1000;
 const sumsAtOnce = 10_000;
 
 /** The store's methods about usage. */
-export function usageMethods(driver: SqlDriver, exclusive: boolean): Pick<Store, "countReply" | "listUsage"> {
+export function usageMethods(driver: SqlDriver, exclusive: boolean): UsageStore {
   return {
     async countReply({ beganAt, reserved, tells, ...reply }) {
       const { owner, endUser, completedAt: at, usage } = reply;

@@ -6,12 +6,10 @@
 
 import type { MemoryRecords } from "./memory-records.ts";
 import type { ClientTokenRecord } from "./records.ts";
-import type { Store } from "./store.ts";
+import type { ClientTokenStore } from "./store.ts";
 
 /** The store's methods about client tokens. */
-export function clientTokenMethods({
-  clientTokens,
-}: MemoryRecords): Pick<Store, "createClientToken" | "findClientToken" | "deleteClientTokens"> {
+export function clientTokenMethods({ clientTokens }: MemoryRecords): ClientTokenStore {
   function tokensOf(owner: string, endUser: string): ClientTokenRecord[] {
     return [...clientTokens.values()].filter((token) => token.owner === owner && token.endUser === endUser);
   }

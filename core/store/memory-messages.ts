@@ -13,12 +13,10 @@ import {
 } from "./memory-records.ts";
 import { lengthOf, type MessagePath, pathTo, placeOn, placesOf, rangesAt } from "./path.ts";
 import { firstCharacters, historySeen, upTo, withoutFailed } from "./records.ts";
-import type { Store } from "./store.ts";
+import type { MessageStore } from "./store.ts";
 
 /** The store's methods that read messages. */
-export function messageMethods(
-  records: MemoryRecords,
-): Pick<Store, "getMessage" | "listMessages" | "readHistory"> {
+export function messageMethods(records: MemoryRecords): MessageStore {
   return {
     async getMessage(reach, id, { conversationId, skip = 0, characters }) {
       const record = findMessage(records, reach, id)?.record;

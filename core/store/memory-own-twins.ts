@@ -7,22 +7,10 @@
 import { compareTexts } from "../base/order.ts";
 import { type ContentEntry, type MemoryRecords, type OwnerRecords, recordsOf } from "./memory-records.ts";
 import { contentParts, looseMs, mostTwinVersions, type OwnTwinRecord } from "./records.ts";
-import type { PutTwinResult, PutTwinVersion, Store } from "./store.ts";
+import type { OwnTwinStore, PutTwinResult, PutTwinVersion } from "./store.ts";
 
 /** The store's methods about twins that their owners make. */
-export function ownTwinMethods(
-  records: MemoryRecords,
-): Pick<
-  Store,
-  | "getOwnTwin"
-  | "listOwnTwins"
-  | "getTwinVersion"
-  | "listTwinVersions"
-  | "addTwinContent"
-  | "readTwinContent"
-  | "putTwinVersion"
-  | "deleteOwnTwin"
-> {
+export function ownTwinMethods(records: MemoryRecords): OwnTwinStore {
   const { owners } = records;
   return {
     async getOwnTwin(owner, id) {

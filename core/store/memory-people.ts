@@ -6,12 +6,10 @@
 
 import { type MemoryRecords, memoryName, portionOf, recordsOf } from "./memory-records.ts";
 import { firstCharacters, type PersonMemory } from "./records.ts";
-import type { IdleMemory, Store } from "./store.ts";
+import type { IdleMemory, PeopleStore } from "./store.ts";
 
 /** The store's methods about what twins know of people. */
-export function peopleMethods(
-  records: MemoryRecords,
-): Pick<Store, "listMemories" | "setMemory" | "findIdleMemories"> {
+export function peopleMethods(records: MemoryRecords): PeopleStore {
   return {
     async listMemories(owner, endUser, { twinId, after = "", limit, charactersOfEach }) {
       const all = [...(records.owners.get(owner)?.memories.values() ?? [])];

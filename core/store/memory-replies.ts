@@ -38,19 +38,16 @@ import type {
   BeginResult,
   NotStored,
   Reach,
+  ReplyStore,
   SaveResult,
-  Store,
+  TakeOverStore,
+  UsageStore,
   UsageSum,
 } from "./store.ts";
 import type { ReachedBudget, TokenReservation } from "./token-budgets.ts";
 
 /** The store's methods about replies in progress. */
-export function replyMethods(
-  records: MemoryRecords,
-): Pick<
-  Store,
-  "beginReply" | "addMessage" | "saveReply" | "endReply" | "replaceQuestion" | "readCalls" | "requestCancel"
-> {
+export function replyMethods(records: MemoryRecords): ReplyStore {
   return {
     async beginReply(begin) {
       return beginReply(records, begin);
@@ -104,9 +101,7 @@ export function replyMethods(
 }
 
 /** The store's methods about replies whose lease ran out. */
-export function takeOverMethods(
-  records: MemoryRecords,
-): Pick<Store, "findAbandonedReplies" | "takeOverReply"> {
+export function takeOverMethods(records: MemoryRecords): TakeOverStore {
   return {
     async findAbandonedReplies(expiredBefore) {
       const abandoned: AbandonedReply[] = [];
@@ -356,7 +351,7 @@ function sumOf(one: Counts, other: Counts): Counts {
 }
 
 /** The store's methods about usage. */
-export function usageMethods(records: MemoryRecords): Pick<Store, "countReply" | "listUsage"> {
+export function usageMethods(records: MemoryRecords): UsageStore {
   const { usage } = records;
   return {
     async countReply({ reserved, tells, ...reply }) {

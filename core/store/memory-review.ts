@@ -7,12 +7,10 @@
 import { findMessage, type MemoryRecords, type MessageEntry } from "./memory-records.ts";
 import { subjectIn, tell } from "./memory-webhooks.ts";
 import { firstCharacters, type RatedReply, type UnansweredQuestion } from "./records.ts";
-import type { ReviewSlice, Store } from "./store.ts";
+import type { ReviewSlice, ReviewStore } from "./store.ts";
 
 /** The store's methods about what an owner reviews. */
-export function reviewMethods(
-  records: MemoryRecords,
-): Pick<Store, "rateReply" | "listFeedback" | "listUnanswered"> {
+export function reviewMethods(records: MemoryRecords): ReviewStore {
   const ofOwner = (owner: string) => [...(records.owners.get(owner)?.messages.values() ?? [])];
   return {
     async rateReply(reach, id, feedback, tells) {

@@ -6,7 +6,7 @@
 
 import type { MemoryRecords, TokenSumEntry } from "./memory-records.ts";
 import { isLiveKey } from "./records.ts";
-import type { Store } from "./store.ts";
+import type { TokenBudgetStore } from "./store.ts";
 import {
   endOfPeriod,
   nameOfPeriod,
@@ -20,9 +20,7 @@ import {
 } from "./token-budgets.ts";
 
 /** The store's methods about budgets of tokens. */
-export function tokenBudgetMethods(
-  records: MemoryRecords,
-): Pick<Store, "reserveTokens" | "readTokenBudgets"> {
+export function tokenBudgetMethods(records: MemoryRecords): TokenBudgetStore {
   return {
     async reserveTokens(reservation) {
       const reserved = reserveInstead(records, reservation, undefined);

@@ -33,7 +33,7 @@ import { forgetTokenSums, settle, sweepTokenSums, tokenBudgetMethods } from "./m
 import { forgetDeliveries, subjectIn, tell, tellReached, webhookMethods } from "./memory-webhooks.ts";
 import { lengthOf, pathTo, wholePath } from "./path.ts";
 import { type ConversationRecord, eventOfEnd, isLiveKey, lastUseOf } from "./records.ts";
-import type { ConversationSlice, Listing, Reach, Store } from "./store.ts";
+import type { ConversationSlice, ConversationStore, KeyStore, Listing, Reach, Store } from "./store.ts";
 import type { Telling } from "./webhooks.ts";
 
 /**
@@ -69,9 +69,7 @@ export function createMemoryStore(): Store & AsyncDisposable {
   };
 }
 
-function keyMethods(
-  records: MemoryRecords,
-): Pick<Store, "createKey" | "listKeys" | "updateKey" | "rotateKey" | "getKey" | "findKey" | "findKeys"> {
+function keyMethods(records: MemoryRecords): KeyStore {
   const { owners, keysByHash } = records;
   return {
     async createKey(key, maxLive) {
@@ -125,18 +123,7 @@ function keyMethods(
   };
 }
 
-function conversationMethods(
-  records: MemoryRecords,
-): Pick<
-  Store,
-  | "createConversation"
-  | "getConversation"
-  | "listConversations"
-  | "updateConversation"
-  | "chooseTwin"
-  | "deleteConversation"
-  | "findIdleConversations"
-> {
+function conversationMethods(records: MemoryRecords): ConversationStore {
   return {
     async createConversation(conversation, claim, clientToken) {
       const made = madeBefore(records, claim);

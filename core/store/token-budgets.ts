@@ -4,7 +4,7 @@
  * @module
  */
 
-import { dayMs, dayOf } from "./records.ts";
+import { dayMs, dayOf } from "./days.ts";
 
 /** Whose replies a budget is for: those of a key, of its end user, of a twin, or of an owner. */
 export const tokenBudgetScopes = ["key", "endUser", "twin", "owner"] as const;
@@ -85,4 +85,12 @@ export function endOfPeriod(period: TokenBudgetPeriod, at: number): number {
   if (period === "day") return (Math.floor(at / dayMs) + 1) * dayMs;
   const date = new Date(at);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+}
+
+/** The store's methods about budgets of tokens, besides those that begin and end replies. */
+export interface TokenBudgetStore {
+  /** Reserves what a reply that is not stored is expected to take, or returns the budgets that have no room. */
+  reserveTokens(reservation: TokenReservation): Promise<readonly TokenBudgetState[]>;
+  /** What is gone of budgets of tokens in the day or month of a moment, in their order. */
+  readTokenBudgets(budgets: readonly TokenBudget[], at: number): Promise<readonly TokenBudgetState[]>;
 }

@@ -5,6 +5,9 @@
  * @module
  */
 
+import type { Lease } from "./claims.ts";
+import type { Listing, Slice } from "./slices.ts";
+
 /** What webhooks are told of. `reply.failed` includes replies that were interrupted. */
 export const webhookEvents = [
   "reply.completed",
@@ -119,4 +122,54 @@ export const webhookIdPrefix = "hook_";
 /** The id of an event's delivery to a webhook: there is one of each. */
 export function deliveryId(eventId: string, webhookId: string): string {
   return eventId + webhookId.slice(webhookIdPrefix.length);
+}
+
+/** The store's methods about webhooks, and what they are told. */
+export interface WebhookStore {
+  /** Stores a webhook unless its owner has `most`. */
+  createWebhook(webhook: WebhookRecord, most: number): Promise<"created" | "limit_reached">;
+  /** The owner's webhooks, newest first. */
+  listWebhooks(owner: string, slice: Slice): Promise<Listing<ListedWebhook>>;
+  getWebhook(owner: string, id: string): Promise<ListedWebhook | undefined>;
+  /** Gives a webhook another secret, and enables it. Returns it as it is then, or undefined if there is none. */
+  rotateWebhook(
+    owner: string,
+    id: string,
+    rotation: { readonly secret: string; readonly previousUntil: number },
+  ): Promise<ListedWebhook | undefined>;
+  /** Deletes a webhook and its deliveries. If these are many, some go later: when they are due, or with their age. */
+  deleteWebhook(owner: string, id: string): Promise<void>;
+  /** The deliveries to a webhook, newest first. */
+  listDeliveries(owner: string, webhookId: string, slice: Slice): Promise<Listing<DeliveryRecord>>;
+  /**
+   * Has a delivery tried at `at`, unless it is being tried, and returns it as it is then. Undefined: there is none, or its
+   * webhook is disabled.
+   */
+  retryDelivery(
+    owner: string,
+    webhookId: string,
+    id: string,
+    at: number,
+  ): Promise<DeliveryRecord | undefined>;
+
+  /** The active webhooks that have something to be told, of any owner, and from when on. A lease that runs lasts until then. */
+  findWaitingWebhooks(): Promise<readonly { readonly id: string; readonly dueAt: number }[]>;
+  /**
+   * Takes the deliveries of a webhook that have been due longest at `at`, at most `limit`, for as long as the lease says.
+   * Undefined: the webhook is gone or disabled. Of one that is gone, some of what is left is deleted.
+   */
+  takeDeliveries(
+    webhookId: string,
+    lease: Lease,
+    at: number,
+    limit: number,
+  ): Promise<TakenDeliveries | undefined>;
+  /** Stores how a try ended, if the delivery is still there, and its lease the holder's. */
+  settleDelivery(tried: TriedDelivery): Promise<void>;
+  /** Ends the leases of a holder, or of all: their deliveries are due at `at`. */
+  releaseDeliveries(holder: string | undefined, at: number): Promise<void>;
+  /** Deletes deliveries that were created before `before`. If there are many, it leaves some for the next call. */
+  sweepDeliveries(before: number): Promise<void>;
+  /** How many deliveries are pending, of any owner. */
+  countPendingDeliveries(): Promise<number>;
 }
