@@ -107,6 +107,7 @@ export const apiKeyRoutes = [
     audit: { action: "rotate_key", object: "id" },
     ownerPolicy: { bucket: "owner", capacity: 30 },
     body: rotateApiKeySchema,
+    isBodyOptional: true,
     knownMembersOnly: true, // a misspelt overlapSeconds would leave a secret that leaked in use for a day
     idempotency: "refused",
     success: { status: 200, description: "The key with its new secret.", schema: createdApiKeySchema },

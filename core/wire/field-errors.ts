@@ -45,7 +45,7 @@ function acceptedType(type: ValueType, schema: ValueSchema): string {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
   if (type === "boolean") return "true or false";
   if (type === "array")
-    return `a list of at least ${schema.minItems} string of ${lengthOf(schema.items ?? schema)}`;
+    return `a list of at least ${schema.minItems}, each ${schema.items ? accepted(schema.items) : "anything"}`;
   if (type === "object") return acceptedPairs(schema);
   if (type === "integer") return `a whole number from ${schema.minimum} to ${schema.maximum}`;
   if (schema.pattern === dayPattern) return "a day, YYYY-MM-DD";

@@ -48,6 +48,18 @@ for (const transport of transports) {
       assert.deepEqual(await dataOf(await call("GET", "/webhooks", await token())), [webhook]);
     });
 
+    test("events that are none are refused, with those there are", async () => {
+      await using fixture = await openFixture(transport);
+      for (const events of [[], ["reply.ended"], "message.said"]) {
+        const refused = await fixture.call("POST", "/webhooks", await fixture.token(), { url, events });
+        const { error } = await refused.json();
+        assert.match(
+          error.message,
+          /^events must be a list of at least 1, each "reply.completed" or .*"budget.reached"\.$/,
+        );
+      }
+    });
+
     test("without events, a webhook is told of everything", async () => {
       await using fixture = await openFixture(transport);
       const { events, description } = await create(fixture, { url, description: null });
