@@ -4,7 +4,6 @@
  * @module
  */
 
-import { createOpenApi } from "./api/document/mod.ts";
 import { type OperationId, pageRoutes, routes } from "./api/routes.ts";
 import { KeyLookup } from "./auth/key-lookup.ts";
 import { createIds, type NewId, type Sha256 } from "./base/ids.ts";
@@ -12,7 +11,7 @@ import { MemoryBudget } from "./base/memory-budget.ts";
 import { createAuthentication } from "./http/admission.ts";
 import { Dispatcher } from "./http/dispatch.ts";
 import { unavailable } from "./http/envelope.ts";
-import type { HandlerContext, PathParams, Route } from "./http/route.ts";
+import type { HandlerContext, PathParams, Route, StaticText } from "./http/route.ts";
 import { Replies } from "./replies/replies.ts";
 import {
   type CompleteOptions,
@@ -198,24 +197,25 @@ function startOnce(start: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** The OpenAPI document as JSON, created when it is first read: few services are asked for it. */
+/** The OpenAPI document as JSON, loaded and created when it is first read: few services are asked for it. */
 function lazyOpenApi(
   offered: readonly Route[],
   basePath: string,
   sha256: Sha256,
 ): HandlerContext["api"]["describe"] {
-  const versioned = offered.filter(({ path }) => path.startsWith("/api/v1/"));
-  let made: ReturnType<HandlerContext["api"]["describe"]> | undefined;
-  return () => {
-    made ??= answer(JSON.stringify(createOpenApi(versioned, basePath)));
-    return made;
-  };
-
-  function answer(content: string) {
+  let made: Promise<StaticText> | undefined;
+  async function describe(): Promise<StaticText> {
+    const { createOpenApi } = await import("./api/document/mod.ts");
+    const versioned = offered.filter(({ path }) => path.startsWith("/api/v1/"));
+    const content = JSON.stringify(createOpenApi(versioned, basePath));
     // Clients may keep it, and ask each time whether it has changed: another version may run by then.
     const headers = { ETag: `"${sha256(content).slice(0, 16)}"`, "Cache-Control": "no-cache" };
     return { content, headers };
   }
+  return () => {
+    made ??= describe();
+    return made;
+  };
 }
 
 function createHandlers(dispatcher: Dispatcher, withSignal: boolean): Service["handlers"] {

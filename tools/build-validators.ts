@@ -53,6 +53,10 @@ export function generateValidators(): string {
   const code = standaloneCode
     .default(ajv, Object.fromEntries(names.map((name) => [name, name])))
     .replaceAll('require("ajv/dist/runtime/ucs2length").default', countCodePoints())
+    .replaceAll(
+      /const (err\d+) = \{(.*)\};\nif\(vErrors === null\)\{\nvErrors = \[\1\];\n\}\nelse \{\nvErrors\.push\(\1\);\n\}/g,
+      shortError,
+    )
     .replace('"use strict";\n', "");
   const entries: string[] = [];
   const functions = code.replaceAll(/^export const (\w+) = (\w+);\n/gm, (_, name, validator) => {
@@ -60,6 +64,14 @@ export function generateValidators(): string {
     return "";
   });
   return `${head}\n${functions}\n${table(entries)}`;
+}
+
+/** An error as {@link Validator} has it: the place in the schema, and most parameters, are read by nobody. */
+function shortError(_: string, __: string, members: string): string {
+  const known = members
+    .replace(/schemaPath:"[^"]*",/, "")
+    .replace(/params:\{(?!missingProperty).*\}$/, "params:{}");
+  return `(vErrors ??= []).push({${known}});`;
 }
 
 /** The one function of ajv's that its code still requires at run time. */

@@ -84,7 +84,7 @@ export const statusRoutes = [
     summary: "Read this API's OpenAPI 3.1 document",
     credential: "none",
     success: { status: 200, description: "The document.", etag: true, document: true },
-    handle: ({ request }, { api }) => answerStatic(api.describe(), request.headers),
+    handle: async ({ request }, { api }) => answerStatic(await api.describe(), request.headers),
   }),
 
   route({

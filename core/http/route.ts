@@ -71,7 +71,7 @@ export interface HandlerContext {
     /** The path of this version of the API: base path and `/api/v1`. */
     readonly root: string;
     /** The OpenAPI document, as JSON. */
-    describe(): StaticText;
+    describe(): Promise<StaticText>;
   };
   readonly health: {
     /** Resolves once the store has been found usable. Rejects with `unavailable`. */
