@@ -59,7 +59,7 @@ const needsLibsql = /^twin-service: .*SQLite needs the package libsql: npm insta
  * schemas of people who answer in conversations made larger; the memory budget, the streams of conversations and, with 4,300,
  * webhooks' endpoints and rows are the rest of what it has more than 67,000.
  */
-const largestCore = 98_500;
+const largestCore = 90_000;
 
 /**
  * The most that the engine that asks models may add, in bytes, minified. What it knows of servers' ways with tools, of
