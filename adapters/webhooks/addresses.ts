@@ -100,9 +100,9 @@ const special4 = [
   "224.0.0.0/3", // multicast, reserved, broadcast
 ].map(rangeOf);
 
-/** Of IPv6, only this is given to the public, without Teredo and other protocols, documentation, and 6to4. */
+/** Of IPv6, only this is given to the public, without Teredo and other protocols, documentation, 6to4, and what answers for private names. */
 const public6 = rangeOf("2000::/3");
-const special6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map(rangeOf);
+const special6 = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"].map(rangeOf);
 
 /** Whether an IP address is one of the public internet, and of no range that stands for another address. */
 export function isPublic(address: string): boolean {

@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
-import { createHmac } from "node:crypto";
 import { describe, test } from "node:test";
-import { createWebhooks, type WebhookOptions } from "../../adapters/webhooks/mod.ts";
-import {
-  createEchoEngine,
-  createTwinList,
-  ModelError,
-  type ServiceOptions,
-  type TwinEngine,
-} from "../../core/mod.ts";
+import { createEchoEngine, createTwinList, ModelError, type TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
-import type { CreatedWebhookResource, DeliveryResource, WebhookResource } from "../../core/wire/schemas.ts";
-import { dataOf, type Fixture, inProcess, newTwin, openFixture } from "../support/harness.ts";
+import type { CreatedWebhookResource } from "../../core/wire/schemas.ts";
+import { dataOf, inProcess, newTwin, openFixture } from "../support/harness.ts";
 import { until } from "../support/until.ts";
-import { type Arrived, type Receiver, startReceiver, status } from "./receiver.ts";
+import { assertSigned, deliveriesTo, hook, open, say, untilNewest, webhookOf } from "./hooks.ts";
+import { startReceiver, status } from "./receiver.ts";
 
 /** Fails. */
 const failing: TwinEngine = {
@@ -24,60 +17,6 @@ const failing: TwinEngine = {
 
 const minute = 60_000;
 const hour = 60 * minute;
-
-async function open(
-  receiver: Receiver,
-  options: Partial<ServiceOptions> = {},
-  how: WebhookOptions = {},
-): Promise<Fixture> {
-  return openFixture(inProcess, {
-    webhooks: createWebhooks({ hosts: [receiver.host], ...how }),
-    ...options,
-  });
-}
-
-async function hook(
-  { call, token }: Fixture,
-  url: string,
-  more: object = {},
-): Promise<CreatedWebhookResource> {
-  return dataOf(await call("POST", "/webhooks", await token(), { url, ...more }));
-}
-
-async function deliveriesTo({ call, token }: Fixture, id: string): Promise<DeliveryResource[]> {
-  return dataOf(await call("GET", `/webhooks/${id}/deliveries?limit=100`, await token()));
-}
-
-async function webhookOf({ call, token }: Fixture, id: string): Promise<WebhookResource> {
-  return dataOf(await call("GET", `/webhooks/${id}`, await token()));
-}
-
-/** Waits until the newest delivery is as a test says. */
-async function untilNewest(fixture: Fixture, id: string, is: (delivery: DeliveryResource) => boolean) {
-  let newest: DeliveryResource | undefined;
-  await until("the newest delivery is as expected", 5_000, async () => {
-    [newest] = await deliveriesTo(fixture, id);
-    return newest !== undefined && is(newest);
-  });
-  assert.ok(newest);
-  return newest;
-}
-
-async function say({ call }: Fixture, key: string, conversation: string, body: object = {}) {
-  return dataOf<{ id: string }>(
-    await call("POST", `/conversations/${conversation}/messages`, key, { content: "Hello", ...body }),
-  );
-}
-
-/** Fails unless a request is signed with exactly these secrets, in this order. */
-function assertSigned({ headers, body }: Arrived, ...secrets: readonly string[]): void {
-  const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
-  const expected = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice("whsec_".length), "base64");
-    return `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
-  });
-  assert.equal(headers["webhook-signature"], expected.join(" "));
-}
 
 describe("what webhooks are told", () => {
   test("the end of a reply, thin, and signed", async () => {
