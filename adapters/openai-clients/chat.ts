@@ -11,9 +11,9 @@ import { windowOf } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { ChatEvents, type CompletionHead, completionDocument } from "./chat-completion.ts";
-import { isReply } from "./comparison.ts";
+import { isReply, quotesEnd } from "./comparison.ts";
 import { readMessages, requireShortQuestion, type Spoken } from "./conversation-text.ts";
-import { asksFirst, findNamed, placeBehind, readConversationName } from "./conversations.ts";
+import { findNamed, placeBehind, readConversationName } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 import { clientHeaders, conversationField, tellsAll } from "./header-names.ts";
 import {
@@ -102,7 +102,7 @@ async function complete(
 
 /**
  * Whether a front end asks for itself, in the name of a chat: for its title, tags or next questions. Open WebUI's own words
- * for these begin alike; in others, the question alone is no message of a chat that it would tell all of.
+ * for these begin alike; its operator's quote the chat, which a first question that was edited does not.
  */
 async function isTask(
   { body, headers }: Call<undefined, ChatRequest>,
@@ -113,7 +113,7 @@ async function isTask(
   if (body.question.startsWith("### Task:")) return true;
   if (!tellsAll(headers)) return false;
   const chat = await context.store.getConversation(reach, { twinId: twin.id, name });
-  return chat !== undefined && chat.logLength > 0 && !(await asksFirst(chat, body.question, context, reach));
+  return chat !== undefined && (await quotesEnd(chat, body.question, context, reach));
 }
 
 async function answer(

@@ -34,6 +34,40 @@ export function isReply({ role, content }: HistoryMessage): boolean {
   return role === "assistant" && content.trim() !== "";
 }
 
+/** By how many characters at its beginning a message is known where it is quoted: front ends cut long ones. */
+const quotedCharacters = 50;
+
+/** Whether a text quotes the last question of a conversation or its reply, after words of its own. */
+export async function quotesEnd(
+  { id }: Pick<ConversationRecord, "id">,
+  text: string,
+  { store, memory }: HandlerContext,
+  reach: Reach,
+): Promise<boolean> {
+  const slice = { order: "desc", offset: 0, limit: 2, characters: mostCharactersRead } as const;
+  const { items = [] } = (await store.listMessages(reach, id, slice)) ?? {};
+  const held = memory.hold(reach);
+  try {
+    hold(
+      held,
+      items.map(({ content }) => content.length),
+    );
+    return items.some(({ content }) => quotes(essence(text), essence(content).slice(0, quotedCharacters)));
+  } finally {
+    held.release();
+  }
+}
+
+/** Whether a text has another one in it as words of their own, behind its beginning. */
+function quotes(text: string, quoted: string): boolean {
+  if (quoted === "") return false;
+  for (let at = text.indexOf(quoted, 1); at !== -1; at = text.indexOf(quoted, at + 1)) {
+    const around = text.slice(at - 1, at) + text.slice(at + quoted.length, at + quoted.length + 1);
+    if (quoted.length === quotedCharacters || !/[\p{L}\p{N}]/u.test(around)) return true;
+  }
+  return false;
+}
+
 function essence(text: string): string {
   const trimmed = text.trim();
   return trimmed.includes("\r") ? trimmed.replaceAll("\r\n", "\n") : trimmed;

@@ -92,7 +92,7 @@ export async function placeBehind(
 }
 
 /** Whether a question is the first one of a conversation's current path. */
-export async function asksFirst(
+async function asksFirst(
   { id }: NamedConversation,
   question: string,
   { store }: HandlerContext,

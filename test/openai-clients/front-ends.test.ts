@@ -246,6 +246,32 @@ describe("Open WebUI", { timeout: 60_000 }, () => {
     assert.equal((await api.conversations()).length, 1);
   });
 
+  test("edits its first question where its operator has turned streaming off, too", async () => {
+    await using api = await open();
+    const { headers, chat } = openWebUI;
+    const path = async () => (await api.messages("current")).map(({ content }) => content);
+    const get = async (reply: string, ...contents: readonly string[]) => {
+      const body = { ...chat(...contents), stream: false, stream_options: undefined };
+      const answered = api.send("POST", "/chat/completions", body, headers);
+      const run = await api.engine.next();
+      run.write(reply);
+      run.finish();
+      assert.equal((await answered).status, 200);
+    };
+    await get("Of oak.", "What is a hull?");
+    await get("Of sails.", "What is a mast for?");
+    assert.deepEqual(await path(), ["What is a mast for?", "Of sails."]);
+    await get("For wind.", "What is a mast for? In a word.");
+    assert.deepEqual(await path(), ["What is a mast for? In a word.", "For wind."]);
+    await get("Of wind.", "What is a mast for? In a word.", "For wind.", "And?");
+    assert.deepEqual(await path(), ["What is a mast for? In a word.", "For wind.", "And?", "Of wind."]);
+    await get("Ships", "A title for: USER: And?");
+    await get("Ships", "What do we speak of?\n\nASSISTANT: Of wind.");
+    assert.deepEqual(await path(), ["What is a mast for? In a word.", "For wind.", "And?", "Of wind."]);
+    await get("Of pine.", "And?!");
+    assert.deepEqual(await path(), ["And?!", "Of pine."]);
+  });
+
   test("goes on behind a question whose reply failed", async () => {
     await using api = await open();
     const { headers, chat } = openWebUI;
