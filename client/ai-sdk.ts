@@ -25,6 +25,7 @@ export interface ChatMessage {
 /** The chunks that are written, each one of the AI SDK's `UIMessageChunk`. */
 export type ChatChunk =
   | { type: "start"; messageId: string; messageMetadata?: SaidMetadata }
+  | { type: "reset-step" }
   | { type: "text-start"; id: string }
   | { type: "text-delta"; id: string; delta: string }
   | { type: "text-end"; id: string }
@@ -383,25 +384,38 @@ interface OfReply {
 
 async function* toChunks(
   reply: ReplyStream,
-  { author = null, calls = {} }: OfReply,
+  { author = null, calls }: OfReply,
 ): AsyncGenerator<ChatChunk, undefined, undefined> {
   const id = "reply";
+  const textStart = { type: "text-start", id } as const;
+  function* begin(): Generator<ChatChunk> {
+    yield* outputsOf(calls);
+    yield start(reply, author);
+    // The SDK begins with a copy of the message whose calls were decided.
+    if (calls) yield { type: "reset-step" };
+    yield textStart;
+  }
   let isStarted = false;
+  let text = "";
   try {
-    for await (const delta of reply.text) {
-      if (!isStarted) yield* [start(reply, author), { type: "text-start", id } as const];
+    for await (const event of reply) {
+      if (event.type === "progress" && event.progress.stage === "continued") {
+        const kept = text.slice(0, Number(event.progress.from));
+        if (kept !== text) yield* [{ type: "reset-step" } as const, textStart];
+        if (kept !== text && kept !== "") yield { type: "text-delta", id, delta: kept };
+        text = kept;
+      }
+      if (event.type !== "delta") continue;
+      if (!isStarted) yield* begin();
       isStarted = true;
-      yield { type: "text-delta", id, delta };
+      text += event.content;
+      yield { type: "text-delta", id, delta: event.content };
     }
     const message = await reply.final();
     if (message.role === "user") return; // it waits for a person
-    if (!isStarted) yield* [start(reply, author), { type: "text-start", id } as const];
+    if (!isStarted) yield* begin();
     yield { type: "text-end", id };
     yield* sourcesOf(message);
-    for (const [toolCallId, decision] of Object.entries(calls)) {
-      if (decision === "deny") yield { type: "tool-output-denied", toolCallId };
-      else yield { type: "tool-output-available", toolCallId, output: null, dynamic: true };
-    }
     for (const { callId: toolCallId, name: toolName, arguments: input } of message.pendingCalls ?? []) {
       yield { type: "tool-input-available", toolCallId, toolName, input, dynamic: true };
       yield { type: "tool-approval-request", approvalId: toolCallId, toolCallId };
@@ -410,6 +424,15 @@ async function* toChunks(
   } catch (error) {
     yield { type: "error", errorText: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** What becomes of decided calls, in the message that asked for them. */
+function outputsOf(calls: MessageBody["calls"]): ChatChunk[] {
+  return Object.entries(calls ?? {}).map(([toolCallId, decision]) =>
+    decision === "deny"
+      ? { type: "tool-output-denied", toolCallId }
+      : { type: "tool-output-available", toolCallId, output: null, dynamic: true },
+  );
 }
 
 function start(reply: ReplyStream, author: string | null): ChatChunk {

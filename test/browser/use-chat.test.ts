@@ -85,6 +85,29 @@ describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
     assert.equal((await chat.stored()).length, 2);
   });
 
+  test("takes back words that another process writes anew", async () => {
+    const { id } = await client.conversations.create({ twinId: "echo" });
+    await client.messages.send(id, { content: "Hello all" });
+    const [, message] = (await client.messages.list(id)).data;
+    await using page = await open(id);
+    const progress = (stage: object) => ({ type: "progress", progress: stage });
+    const events = [
+      [0, progress({ stage: "accepted", messageId: "msg_2" })],
+      [9, { type: "delta", content: "Hello you" }],
+      [6, progress({ stage: "continued", from: 6, attempt: 2 })],
+      [9, { type: "delta", content: "all" }],
+      [9, { type: "complete", message: { ...message, id: "msg_2" } }],
+    ] as const;
+    const body = events.map(([at, data]) => `id: ${at}\ndata: ${JSON.stringify(data)}\n\n`).join("");
+    const contentType = "text/event-stream; charset=utf-8";
+    await page.route("**/messages/stream", (route) => route.fulfill({ contentType, body }));
+    await page.fill("#text", "Hello?");
+    await page.click("#send");
+    await page.locator(".assistant").nth(1).waitFor();
+    await page.locator("#status", { hasText: "ready" }).waitFor();
+    assert.equal(await page.locator(".assistant").last().innerText(), "Hello all");
+  });
+
   test("begins with the end of a long conversation", async () => {
     const { id } = await client.conversations.create({ twinId: "echo" });
     for (let turn = 1; turn <= 11; turn++) await client.messages.send(id, { content: `turn${turn}` });

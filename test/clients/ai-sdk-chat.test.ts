@@ -8,10 +8,12 @@ import { before, describe, test } from "node:test";
 import type * as Package from "ai";
 import { createChatTransport, toUIMessages } from "../../client/ai-sdk.ts";
 import { TwinClient } from "../../client/mod.ts";
+import { createTwinList } from "../../core/mod.ts";
 import { openBreakingProxy } from "../client/breaking-proxy.ts";
+import { openCutOff } from "../replies/cut-off.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { createManualClock } from "../support/clock.ts";
-import { overSocket } from "../support/harness.ts";
+import { newTwin, overSocket } from "../support/harness.ts";
 import type { Run } from "../support/scripted-engine.ts";
 import { skip } from "./packages.ts";
 
@@ -76,10 +78,18 @@ describe("a chat of the AI SDK", { skip, timeout: 60_000 }, () => {
   });
 
   /** A chat in a page, with these messages, and how its replies ended. */
-  function openPage({ fixture, key, conversationId }: Chat, messages: Message[] = [], url = fixture.url) {
+  function openPage(
+    { fixture, key, conversationId }: Chat,
+    messages: Message[] = [],
+    { url = fixture.url, fetch }: { url?: string; fetch?: typeof globalThis.fetch } = {},
+  ) {
     class Page extends ai.AbstractChat<Message> {}
     const state = new Shown(messages);
-    const client = new TwinClient({ baseUrl: url, apiKey: key });
+    const client = new TwinClient({
+      baseUrl: url || "http://twins.test",
+      apiKey: key,
+      ...(fetch && { fetch }),
+    });
     const ends: { isAbort: boolean; isDisconnect: boolean; isError: boolean }[] = [];
     const page = new Page({
       id: conversationId,
@@ -192,7 +202,7 @@ describe("a chat of the AI SDK", { skip, timeout: 60_000 }, () => {
     await using chat = await openChat(overSocket);
     const faults = [{ after: ['"type":"delta"'], plus: 40, how: "reset" }] as const;
     await using proxy = await openBreakingProxy(chat.fixture.url, faults);
-    const opened = openPage(chat, [], proxy.url);
+    const opened = openPage(chat, [], { url: proxy.url });
     const asked = opened.page.sendMessage({ text: "Hello?" });
     const run = await chat.engine.next();
     run.write("Hello,");
@@ -201,6 +211,69 @@ describe("a chat of the AI SDK", { skip, timeout: 60_000 }, () => {
     assert.equal(proxy.faults.length, 0);
     assert.deepEqual(opened.ends, [{ isAbort: false, isDisconnect: false, isError: false }]);
     await assertKept(opened, "Hello?", "Hello, world.");
+  });
+
+  test("takes back what another process, which takes the reply over, writes anew", async () => {
+    await using two = await openCutOff({ continues: "exact", saved: "One two", sent: " or more" });
+    const other = await two.another();
+    let asked = two.first;
+    const dead = new AbortController();
+    const fetch = async (input: RequestInfo | URL, init?: RequestInit) => {
+      const response = await asked.service.fetch(new Request(input, init));
+      const isOfFirst = asked === two.first;
+      return new Response(
+        response.body?.pipeThrough(new TransformStream(), isOfFirst ? { signal: dead.signal } : {}),
+        response,
+      );
+    };
+    const opened = openPage(two.first, await openPage(two.first, [], { fetch }).reloaded(), { fetch });
+    const resumed = opened.page.resumeStream();
+    await opened.state.shows("Hello?", "One two or more");
+    asked = other;
+    two.cutOff();
+    dead.abort();
+    await two.expire();
+    const run = await two.engine.next();
+    run.write("One two three");
+    await two.clock.advance(1000);
+    await opened.state.shows("Hello?", "One two three");
+    run.write(", four.");
+    run.finish();
+    await two.clock.advance(1000);
+    await resumed;
+    await assertKept(opened, "Hello?", "One two three, four.");
+    assert.deepEqual(opened.page.messages.at(-1)?.parts.length, 1);
+    two.reconnect();
+    await other[Symbol.asyncDispose]();
+  });
+
+  test("shows a reply behind decided calls once, as a message of its own", async () => {
+    await using chat = await openChat(overSocket, {
+      twins: createTwinList([newTwin({ id: "scripted", engine: "scripted", confirm: ["orders"] })]),
+    });
+    const opened = openPage(chat);
+    const { page, state } = opened;
+    const asked = page.sendMessage({ text: "Cancel it." });
+    const run = await chat.engine.next();
+    run.write("May I?");
+    const calls = [{ callId: "a", name: "orders/cancel", arguments: {} }];
+    run.finish({ finishReason: "tool_calls", pending: { calls, state: "kept" } });
+    await asked;
+    await page.addToolApprovalResponse({ id: "a", approved: true });
+    const decided = page.sendMessage();
+    const next = await chat.engine.next();
+    next.write("Done.");
+    next.finish();
+    await decided;
+    assert.equal(page.status, "ready");
+    await assertKept(opened, "Cancel it.", "May I?", "Done.");
+    const [, first, second] = state.messages;
+    assert.deepEqual(
+      [first, second].map((message) =>
+        message?.parts.map((part) => ("state" in part ? part.state : part.type)),
+      ),
+      [["done", "output-available"], ["done"]],
+    );
   });
 
   test("stopped, ends its reply for everybody, which keeps its text so far", async () => {
