@@ -3,6 +3,7 @@
  */
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
@@ -71,6 +72,13 @@ const hostile = [
   "__proto__ [x](__proto__) **constructor** `toString`",
 ];
 
+async function read<Suite>(name: string): Promise<Suite> {
+  return JSON.parse(await readFile(new URL(`../suites/${name}`, import.meta.url), "utf8"));
+}
+
+const { payloads } = await read<{ payloads: string[] }>("dompurify.json");
+const { examples } = await read<{ examples: string[] }>("commonmark.json");
+
 const allowed =
   /^(p|h3|pre|code|blockquote|hr|ul|ol|li|em|strong|del|br|div|table|thead|tbody|tr|th|td|span|a|img)( (dir|data-level|tabindex|class|start|align)=[\w-]+)*( href=(https?:\/\/|mailto:|tel:)\S* target=_blank rel=noopener noreferrer nofollow)?$/i;
 
@@ -109,6 +117,24 @@ for (const { name, skip, start } of sharedBrowsers) {
       }
       assert.equal(await page.evaluate("globalThis.hit"), undefined);
       assert.deepEqual(loaded, []);
+    });
+
+    test("of the suites of DOMPurify and CommonMark run nothing, load nothing, and make only elements of Markdown", async () => {
+      const dialogs: string[] = [];
+      page.on("dialog", (dialog) => {
+        dialogs.push(dialog.message());
+        return dialog.dismiss();
+      });
+      const texts = [...payloads, ...examples];
+      const shown = await page.evaluate(
+        (texts) => texts.map((text) => globalThis.showReply(text, false).elements),
+        texts,
+      );
+      const wrong = shown.flatMap((elements, at) =>
+        elements.filter((element) => !allowed.test(element)).map((element) => [texts[at], element]),
+      );
+      assert.deepEqual(wrong, []);
+      assert.deepEqual([payloads.length, examples.length, dialogs, loaded], [223, 652, [], []]);
     });
 
     test("load images, where that is allowed, over HTTPS alone and without telling their page", async () => {
