@@ -96,7 +96,7 @@ export const widgetPages = {
 
 /** A script for other people's pages: a second minifier takes off another fortieth. */
 async function minified(entry: string, plugins: Plugin[] = []): Promise<string> {
-  const options = { module: true, ecma: 2022, compress: { passes: 3 } } as const;
+  const options = { module: true, ecma: 2022, compress: { passes: 3, hoist_funs: true } } as const;
   return (await minify(await bundle(entry, plugins), options)).code ?? "";
 }
 
@@ -147,23 +147,30 @@ const unused: Readonly<Record<string, RegExp>> = {
   client: /^ +(this\.(keys|clientTokens|endUsers|memories|usage|questions) = |requireLimits\().*$/gm,
   conversation: /^ +if \(!requests\.streamsBodies\)\n.*$/gm,
   following: /^ +else yield\* \(await import.*$/gm,
+  messages: methods("send|say"),
+  resources: methods("list|delete"),
+  review: methods("list"),
+  pages: methods("\\*\\[Symbol\\.asyncIterator\\]"),
 };
+
+/** Methods of classes, by their names, as they are formatted. */
+function methods(names: string): RegExp {
+  return new RegExp(`^  (?:async )?(?:${names})\\([^]*?^  \\}\\n`, "gm");
+}
 
 /** The client as the widget has it: without those, and with conversations from the start. */
 const smallClient: Plugin = {
   name: "small client",
   setup({ onLoad }) {
+    const late = 'const { OpenConversation } = await import("./conversation/mod.ts");';
+    const soon = 'import { OpenConversation } from "./conversation/mod.ts";';
     for (const [name, parts] of Object.entries(unused))
-      onLoad({ filter: new RegExp(`client[\\\\/](reply[\\\\/])?${name}\\.ts$`) }, async ({ path }) => ({
-        contents: (await readFile(path, "utf8")).replace(parts, ""),
-        loader: "ts",
-      }));
-    onLoad({ filter: /client[\\/]resources\.ts$/ }, async ({ path }) => {
-      const late = 'const { OpenConversation } = await import("./conversation/mod.ts");';
-      const code = (await readFile(path, "utf8")).replace(late, "");
-      const soon = 'import { OpenConversation } from "./conversation/mod.ts";';
-      return { contents: soon + code.replace("type { OpenConversation, ", "type { "), loader: "ts" };
-    });
+      onLoad({ filter: new RegExp(`client[\\\\/]((reply|http)[\\\\/])?${name}\\.ts$`) }, async ({ path }) => {
+        const code = (await readFile(path, "utf8")).replace(parts, "");
+        if (!code.includes(late)) return { contents: code, loader: "ts" };
+        const early = code.replace(late, "").replace("type { OpenConversation, ", "type { ");
+        return { contents: soon + early, loader: "ts" };
+      });
   },
 };
 

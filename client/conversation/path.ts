@@ -13,7 +13,7 @@ import type {
 import { ConflictError, NotFoundError, TwinServiceError } from "../http/errors.ts";
 import type { Page } from "../http/pages.ts";
 import { newIdempotencyKey } from "../http/requests.ts";
-import type { Messages } from "../messages.ts";
+import type { MessageBody, Messages } from "../messages.ts";
 import type { ConversationEvent, FollowConversationOptions } from "../reply/conversation.ts";
 import type { StreamEvent } from "../reply/events.ts";
 import { runningReply } from "../reply/following.ts";
@@ -47,6 +47,7 @@ export interface OpenConversationOptions {
 
 /** A message that was written here, and that the service has not accepted. */
 export interface UnsentMessage {
+  /** Empty: it only decides of calls. */
   readonly content: string;
   /** The id of the message that it goes on from; null: it begins the conversation. */
   readonly after: string | null;
@@ -61,7 +62,12 @@ export interface SendMessageOptions {
    * while a person answers, as it is then, as both may write at once.
    */
   readonly after?: string | null | undefined;
-  /** Default: a new one, and for words that may have arrived the one that they were sent with. */
+  /**
+   * What the person decides of the `pendingCalls` of the reply that it goes on from, by their `callId`. Those that are left out do
+   * not run. The content may then be empty. While a person answers, nothing can be decided.
+   */
+  readonly calls?: MessageBody["calls"];
+  /** Default: a new one, and for a message that may have arrived the one that it was sent with. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -71,6 +77,7 @@ export type ConversationState = "idle" | "sending" | "replying" | "deleted";
 /** A message that is being sent. */
 interface Sending {
   readonly content: string;
+  readonly calls: MessageBody["calls"];
   /** What it stands behind, as it is seen here. */
   readonly after: string | null;
   /** What it is said to go on from. Undefined: nothing, it goes to the end. */
@@ -297,13 +304,17 @@ export class OpenConversation {
     return this.#stream === "live" || this.#stream === "broken";
   }
 
-  /** The same words in the same place may have arrived: they are sent with the same key. */
-  #sendingOf(content: string, { after: wanted, idempotencyKey }: SendMessageOptions): Sending {
+  /** The same message in the same place may have arrived: it is sent with the same key. */
+  #sendingOf(content: string, { after: wanted, calls, idempotencyKey }: SendMessageOptions): Sending {
     const last = this.#lastTried;
     const after = wanted !== undefined ? wanted : this.#unsent ? this.#unsent.after : this.#last;
-    if (!idempotencyKey && last?.content === content && last.after === after) return last;
+    const isSame =
+      last?.content === content &&
+      last.after === after &&
+      JSON.stringify(last.calls) === JSON.stringify(calls);
+    if (!idempotencyKey && isSame) return last;
     const place = wanted === undefined && this.answeredBy === "person" ? undefined : after;
-    return { content, after, place, idempotencyKey: idempotencyKey ?? newIdempotencyKey() };
+    return { content, calls, after, place, idempotencyKey: idempotencyKey ?? newIdempotencyKey() };
   }
 
   /** Sends, again whenever a reply that it had to wait for has ended. Resolves with the id of its own reply. */
@@ -342,11 +353,11 @@ export class OpenConversation {
   }
 
   /** Sends once. The reply's own stream ends as soon as the conversation's has its words. */
-  async #ask({ content, after, place, idempotencyKey }: Sending): Promise<string> {
+  async #ask({ content, calls, after, place, idempotencyKey }: Sending): Promise<string> {
     const onBusy = this.#stream === "live" ? "throw" : "wait";
     const stream = this.#client.messages.stream(
       this.id,
-      { content, after: place },
+      { content: content || undefined, calls, after: place },
       { idempotencyKey, onBusy },
     );
     const events = stream[Symbol.asyncIterator]();

@@ -9,6 +9,7 @@ import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { createOpenAIEngine } from "../../adapters/openai-models/mod.ts";
 import { createTwinList, type MessageResource, type ServiceOptions, type Tool } from "../../core/mod.ts";
 import type { ConversationResource } from "../../core/wire/schemas.ts";
+import { Device, hurry } from "../client/device.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import {
   assertErrorAnswer,
@@ -307,6 +308,27 @@ describe("calls that wait for a person", { timeout: 60_000 }, () => {
     assert.equal(reply.pendingCalls?.length, 1);
     const { answeredBy } = await dataOf<ConversationResource>(await opened.chat.get(""));
     assert.equal(answeredBy, "person");
+  });
+
+  test("an open conversation decides of them, once, though the answer was lost", async () => {
+    await using opened = await open();
+    await opened.begin();
+    const device = new Device(opened.chat);
+    const conversation = await device.open(opened.chat.conversationId);
+    device.hinder = (what) => {
+      if (what.endsWith("/messages/stream")) device.lose();
+      device.hinder = () => {};
+    };
+    using _ = hurry();
+    const reply = await conversation.send("", { calls });
+    assert.deepEqual([reply.content, opened.inputs], ["Done.", [{ number: 7 }]]);
+    assert.deepEqual(
+      conversation.path.map(({ content }) => content),
+      ["Cancel it.", "", "", "Done."],
+    );
+    await assert.rejects(conversation.send("", { calls }), { code: "validation_error" });
+    assert.equal(conversation.unsent?.content, "");
+    conversation.close();
   });
 
   test("through /v1 and /mcp a call is denied, and the model told that nobody can be asked", async () => {

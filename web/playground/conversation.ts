@@ -4,7 +4,15 @@
  * @module
  */
 
-import type { Conversation, Message, OpenConversation, Twin, TwinClient } from "../../client/mod.ts";
+import type {
+  Conversation,
+  Message,
+  MessageBody,
+  OpenConversation,
+  Twin,
+  TwinClient,
+} from "../../client/mod.ts";
+import { CallCards } from "../shared/approval.ts";
 import { h } from "../shared/dom.ts";
 import { loadAtTop, type SeenMessage, SeenPath } from "../shared/seen.ts";
 import { messageTool, ReplyElement, thumbs, userMessage } from "./message.ts";
@@ -177,7 +185,7 @@ export class ConversationView {
     const { path, unsent, running, state, conversation, problem } = opened;
     this.#seen.show(path, this.#head);
     this.#unsent?.remove();
-    this.#unsent = unsent && userMessage(unsent.content);
+    this.#unsent = unsent?.content ? userMessage(unsent.content) : undefined;
     if (this.#unsent) this.#list.append(this.#unsent);
     const hasEnded = this.#running && !running;
     this.#running = running;
@@ -191,6 +199,7 @@ export class ConversationView {
 
   /** A question, with buttons: to write it anew, and to look at its other versions. */
   #question(question: Message): SeenMessage {
+    if (question.content === "") return { elements: [], update() {} }; // it only decides
     const element = userMessage(question.content);
     element.dataset.message = question.id;
     const edit = async () => {
@@ -225,7 +234,12 @@ export class ConversationView {
     const shown = new ReplyElement(this.#twin.name, first.author);
     const mayAct = this.#mayWrite && first.inReplyTo !== null; // what a person has said is not asked for again
     let now: Message | undefined;
-    const again = messageTool("Try again", () => void this.#try(async () => now && this.#again(now)));
+    const cards = new CallCards({ approve: "Allow", deny: "Not now" }, (calls) => this.#decideOf(calls));
+    shown.add(cards.element);
+    const again = messageTool(
+      "Try again",
+      () => void this.#try(async () => this.#begin((opened) => opened.again(now ?? first))),
+    );
     const { elements, press } = thumbs(
       (rating) => void this.#try(async () => now && this.#rate(now, rating)),
     );
@@ -234,18 +248,33 @@ export class ConversationView {
       if (!hasEnded) shown.write(message, this.#opened?.progress ?? []);
       else if (now?.completedAt !== message.completedAt) {
         shown.end(message);
-        if (mayAct) shown.offer(again, ...elements);
+        if (mayAct) shown.offer(...(this.#isAsked(message) ? [again] : []), ...elements);
       }
       press(message);
+      const path = this.#opened?.path;
+      const mayDecide = this.#mayWrite && !this.isWithPerson && path?.at(-1) === message;
+      cards.show(mayDecide ? message.pendingCalls : null, this.state === "idle");
       now = message;
     };
     return { elements: [shown.element], update };
   }
 
+  /** Whether a reply is one to words: what only decides of calls is not said again. */
+  #isAsked({ after }: Message): boolean {
+    return this.#opened?.path.find(({ id }) => id === after)?.content !== "";
+  }
+
+  /** Says what a person has decided of the calls of the last reply. */
+  #decideOf(calls: MessageBody["calls"]): void {
+    this.#list.focus(); // the buttons go
+    this.#begin((opened) => opened.send("", { calls }));
+  }
+
   /** Whoever asks waits for no reply: it is seen. */
-  #again(message: Message): void {
+  #begin(ask: (opened: OpenConversation) => Promise<Message>): void {
     const opened = this.#opened;
-    opened?.again(message).catch((error) => {
+    if (!opened) return;
+    ask(opened).catch((error) => {
       opened.discard();
       if (!this.#left.signal.aborted && error !== opened.problem) this.#listener.failed(error);
     });

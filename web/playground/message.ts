@@ -103,6 +103,11 @@ export class ReplyElement {
     this.#notes.replaceChildren(...notes);
   }
 
+  /** Adds what stands below the text. */
+  add(element: HTMLElement): void {
+    this.#notes.before(element);
+  }
+
   /** Adds buttons. */
   offer(...tools: HTMLElement[]): void {
     this.#notes.append(...tools);

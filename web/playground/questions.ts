@@ -98,7 +98,7 @@ function ratedReply(
   return h(
     "li",
     { class: "entry" },
-    h("p", { class: "asked" }, question),
+    question !== "" && h("p", { class: "asked" }, question), // else it was answered to a decision on calls
     excerptOf(content),
     comment !== null && h("p", { class: "comment" }, comment),
     h(

@@ -138,6 +138,12 @@ blockquote { padding-inline-start: 14px; border-inline-start: 2px solid var(--li
 hr { border: 0; border-block-start: 1px solid var(--line); }
 [part="text"] img { max-width: 100%; border-radius: 8px; }
 [part="starters"] { display: flex; flex-wrap: wrap; gap: 8px; }
+[part="call"] { margin-block-start: 10px; padding: 12px 16px; border: 1px solid var(--line); border-radius: 10px; }
+dl { margin: 4px 0 10px; }
+dt { color: var(--soft); font-size: 13px; }
+dd { margin: 0; white-space: pre-wrap; }
+[part="call"] button { margin-inline-end: 8px; }
+[part="call"] [aria-pressed="true"] { box-shadow: 0 0 0 2px var(--ink); }
 [part="status"] { min-height: 1.5em; margin: 0; }
 [part="composer"] { display: flex; align-items: end; gap: 8px; padding-block: 4px 16px; }
 textarea {
@@ -167,8 +173,8 @@ button {
 button:disabled { opacity: 0.5; cursor: default; }
 [part~="tool"] { padding: 6px; color: var(--soft); background: none; border-radius: 8px; }
 [part~="tool"]:hover { color: var(--ink); background: var(--sunken); }
-[part="starter"], [part="again"], [part="ask"], [part~="stop"] { color: var(--accent); background: none; border-color: currentColor; font-weight: 500; text-align: start; }
-[part="starter"] { padding: 5px 13px; }
+[part="starter"], [part="again"], [part="ask"], [part~="deny"], [part~="stop"] { color: var(--accent); background: none; border-color: currentColor; font-weight: 500; text-align: start; }
+[part="starter"], [part="call"] button { padding: 5px 13px; }
 [part="again"], [part="ask"] { padding: 2px 10px; font-size: inherit; }
 @media (max-width: 480px) {
   :host([launcher][open]) { inset: 0; }

@@ -22,13 +22,15 @@ export const textNames = [
   "person",
   "waiting",
   "spent",
+  "allow",
+  "deny",
 ] as const;
 
 export type TextName = (typeof textNames)[number];
 
 /** In the order of the names. */
 const english =
-  "Write a message|Send|Stop|That did not work.|You are offline.|Try again|Please reload the page.|New conversation|Close|Enlarge|Edit|Too long:|You|Talk to a person|A person will answer here.|That is all for today.";
+  "Write a message|Send|Stop|That did not work.|You are offline.|Try again|Please reload the page.|New conversation|Close|Enlarge|Edit|Too long:|You|Talk to a person|A person will answer here.|That is all for today.|Allow|Not now";
 
 const sameAs: Readonly<Record<string, string>> = { nb: "no", nn: "no", iw: "he", in: "id" };
 

@@ -15,6 +15,7 @@ import {
   type TwinClient,
   TwinServiceError,
 } from "../../client/mod.ts";
+import { CallCards } from "../shared/approval.ts";
 import { h, icon } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
@@ -185,6 +186,7 @@ export class Thread {
           return;
         } catch (error) {
           if (this.#left.signal.aborted) return;
+          if (content === "") throw error; // a yes is not for later
           if (isGone(error)) act = (conversation) => conversation.send(content);
           else if (!(error instanceof ConnectionError)) throw error;
           else if (await this.#untilAgain()) return;
@@ -192,7 +194,7 @@ export class Thread {
       }
     } catch (error) {
       this.#conversation?.discard();
-      giveBack(content);
+      if (content !== "") giveBack(content);
       say(reasonOf(error, this.#frame));
     } finally {
       removeEventListener("offline", network);
@@ -247,7 +249,7 @@ export class Thread {
     const starters = list.querySelector("[part=starters]");
     this.#isReplaced = false;
     if (starters) this.#seen.show(conversation?.path ?? [], starters);
-    this.#drawUnsent(conversation?.unsent?.content ?? this.#beginning);
+    this.#drawUnsent(conversation?.unsent?.content ?? this.#beginning ?? "");
     list.append(...this.#queue.map(({ element }) => element));
     if (conversation && conversation.problem !== this.#problem) {
       this.#problem = conversation.problem;
@@ -259,9 +261,9 @@ export class Thread {
     this.#edited = undefined;
   }
 
-  #drawUnsent(content: string | undefined): void {
+  #drawUnsent(content: string): void {
     const { list, text } = this.#frame;
-    if (content === undefined) {
+    if (content === "") {
       if (this.#unsent) this.#keepUnsent();
       this.#unsent?.remove();
       this.#unsent = undefined;
@@ -294,6 +296,7 @@ export class Thread {
   /** A question. Below it: writing it anew, and looking at its other versions. */
   #newQuestion(question: Message): SeenMessage {
     const { text, giveBack } = this.#frame;
+    if (question.content === "") return { elements: [], update() {} }; // it only decides
     const edit = async () => {
       this.#edited = question;
       this.#draw();
@@ -323,7 +326,7 @@ export class Thread {
 
   /** A reply. Below it, once it has ended: asking for another one, and saying what one thinks of it. Of a person, its words alone. */
   #newReply(first: Message): SeenMessage {
-    const { text, images, name } = this.#frame;
+    const { text, images, name, list } = this.#frame;
     const reply = new Reply({ images, name: first.author ?? name(), failed: text("failed") });
     if (first.author !== null) reply.element.prepend(h("p", { part: "author" }, first.author));
     if (first.status !== "in_progress" && first.inReplyTo === null) {
@@ -335,10 +338,13 @@ export class Thread {
       return { elements, update };
     }
     let now = first;
-    const again = () => {
-      const question = this.#conversation?.path.find(({ id }) => id === now.after);
-      return this.#ask(question?.content ?? "", (conversation) => conversation.again(now));
-    };
+    const asked = () => this.#conversation?.path.find(({ id }) => id === now.after)?.content;
+    const again = () => this.#ask(asked() ?? "", (conversation) => conversation.again(now));
+    const cards = new CallCards({ approve: text("allow"), deny: text("deny") }, (calls) => {
+      list.focus(); // the buttons go
+      void this.#ask("", (conversation) => conversation.send("", { calls }));
+    });
+    reply.element.append(cards.element);
     const rate = (label: string, rating: "up" | "down", path: string) =>
       this.#tool(label, icon(path), async () =>
         this.#conversation?.rate(now, now.feedback?.rating === rating ? null : rating),
@@ -353,7 +359,9 @@ export class Thread {
       reply.show(message);
       now = message;
       tools.hidden = message.status === "in_progress";
-      another.hidden = this.isWithPerson;
+      another.hidden = this.isWithPerson || asked() === "";
+      const isLast = this.#conversation?.path.at(-1) === message && !this.isWithPerson;
+      cards.show(isLast ? message.pendingCalls : null, !this.#isBusy);
       up.ariaPressed = String(message.feedback?.rating === "up");
       down.ariaPressed = String(message.feedback?.rating === "down");
       this.#settle(message, elements);
