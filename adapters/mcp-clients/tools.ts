@@ -12,7 +12,13 @@ import { requireValid } from "../../core/http/input.ts";
 import type { Call, CallerReach, HandlerContext, Result } from "../../core/http/route.ts";
 import type { ReplyFeed } from "../../core/replies/replies.ts";
 import { type MessageRecord, mostCharactersRead } from "../../core/store/records.ts";
-import { ApiError, conversationNotFound, messageNotFound, shuttingDown } from "../../core/wire/errors.ts";
+import {
+  ApiError,
+  conversationNotFound,
+  messageNotFound,
+  shuttingDown,
+  tooMuchAtOnce,
+} from "../../core/wire/errors.ts";
 import type { ReplyEvents } from "../../core/wire/resources.ts";
 import { askTwinSchema, type FromSchema } from "../../core/wire/schemas.ts";
 import { encodeJson } from "../../core/wire/sse.ts";
@@ -55,7 +61,9 @@ export async function callTool(request: KnownRequest, call: Call, context: Handl
     if (name === "ask_twin") return await ask(request, argumentsOf(request.params), call, context);
     const found = await findTwins(context.twins, call.caller.reach);
     const twins = found.map(({ id, name, description }) => ({ id, name, description }));
-    const result = { ...textResult(JSON.stringify(twins)), structuredContent: { twins } };
+    const text = JSON.stringify(twins);
+    if (!call.memory.reserve(2 * text.length)) throw tooMuchAtOnce();
+    const result = { ...textResult(text), structuredContent: { twins } };
     return { document: resultDocument(request, result) };
   } catch (error) {
     if (!(error instanceof ApiError) || error.cause !== undefined) throw error;

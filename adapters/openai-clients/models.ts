@@ -7,6 +7,7 @@
 import { findTwins, requireProfile } from "../../core/api/lookup.ts";
 import { route } from "../../core/http/route.ts";
 import type { TwinProfile } from "../../core/twins/twins.ts";
+import { jsonPieces } from "../../core/wire/json.ts";
 
 export const modelRoutes = [
   route({
@@ -20,7 +21,7 @@ export const modelRoutes = [
     success: { status: 200, description: "The models." },
     async handle({ caller: { reach } }, { twins }) {
       const data = (await findTwins(twins, reach)).map(model);
-      return { document: JSON.stringify({ object: "list", data }) };
+      return { document: jsonPieces({ object: "list", data }) };
     },
   }),
 

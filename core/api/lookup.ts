@@ -67,8 +67,8 @@ export async function requireConversation(
   return conversation;
 }
 
-/** How many twins are read at once. */
-const pageLength = 100;
+/** How many twins are read at once: each page costs a look at all that there are. */
+const pageLength = 1_000;
 
 /** All twins that a caller may use. */
 export async function findTwins(twins: TwinSource, { owner, twinIds }: CallerReach): Promise<TwinProfile[]> {

@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createMcpApi } from "../../adapters/mcp-clients/mod.ts";
 import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { TwinClient } from "../../client/mod.ts";
 import { createTwinList, type TwinEngine } from "../../core/mod.ts";
@@ -280,6 +281,37 @@ test("answers that are not read count, until they are read or given up", async (
   await assertErrorAnswer(await get(), 503, "unavailable");
   await Promise.all([...unread.slice(1), again].map((one) => one.body?.cancel()));
   assert.equal((await get()).status, 200);
+});
+
+test("a long list of twins is made as its client takes it, or counts", async () => {
+  const description = "Much is said in few words. ".repeat(40);
+  const twins = Array.from({ length: 1_000 }, (_, n) => newTwin({ id: `twin-${n}`, description }));
+  await using fixture = await closingInTime(
+    await openFixture(inProcess, {
+      twins: createTwinList(twins),
+      openaiApi: createOpenAIApi(),
+      mcpApi: createMcpApi(),
+      limiter: unlimited,
+    }),
+  );
+  const key = await fixture.key("full_access");
+  const ask = (path: string, body?: object) =>
+    fixture.service.fetch(
+      new Request(`http://twins.test${path}`, {
+        method: body ? "POST" : "GET",
+        headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+        ...(body && { body: JSON.stringify(body) }),
+      }),
+    );
+  const unread: Response[] = [];
+  for (let count = 0; count < 100; count++) unread.push(await ask("/v1/models"));
+  assert.deepEqual([...new Set(unread.map(({ status }) => status))], [200]);
+  const { data } = await (unread[99] as Response).json();
+  assert.deepEqual([data.length, data[0].description], [1_000, description]);
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_twins" } };
+  for (let count = 0; count < 40; count++) unread.push(await ask("/mcp", call));
+  const last = await (await ask("/mcp", call)).text();
+  assert.match(last, /Too much is being sent and read at once/);
 });
 
 test("followers of an ended reply share its text", async () => {
