@@ -70,6 +70,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   close(): void {
     this.#closed = true;
     this.#controller?.abort(new Error("The reply is over."));
+    this.#decompressor?.destroy(); // what it has already may become a thousand times as much
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

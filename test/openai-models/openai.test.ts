@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { inspect } from "node:util";
-import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync } from "node:zlib";
+import { inspect, promisify } from "node:util";
+import { brotliCompressSync, constants, createGzip, deflateSync, gunzip, gzipSync } from "node:zlib";
 import { fetchTransport } from "../../adapters/openai-models/transport.ts";
 import { runtime } from "../support/runtime.ts";
 import {
@@ -104,6 +104,33 @@ for (const [name, transport] of Object.entries(transports)) {
       out.abort();
       await rejected;
       await (await server.received(0)).closed;
+    });
+
+    test("what a compressed answer would become is not made once the connection is closed", async (t) => {
+      const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ": waiting\n\n"));
+      const { server } = await start(t, transport, [
+        model.send(bomb, { headers: { "content-encoding": "gzip", "content-type": "text/event-stream" } }),
+      ]);
+      let bytesRead = 0;
+      await new Promise<void>((closed) => {
+        const url = `${server.baseUrl}/chat/completions`;
+        const close = transport(
+          url,
+          { method: "POST", headers: {}, body: "{}" },
+          {
+            begin() {},
+            read(bytes) {
+              bytesRead += bytes.length;
+              close();
+              closed();
+            },
+            end() {},
+            fail() {},
+          },
+        );
+      });
+      await promisify(gunzip)(bomb); // which takes as long
+      assert.ok(bytesRead < 1024 * 1024, String(bytesRead));
     });
 
     test("an endless line is cut off at its limit", async (t) => {
