@@ -1,22 +1,84 @@
 /**
- * Reads what other servers answer, which may have no end.
+ * Reads what other servers answer, which may have no end, and may become far more as values than it is as text.
  *
  * @module
  */
 
-/** The text of a response. Undefined: it has more bytes than `limit`, and is not read on. */
+import { measureJson } from "../core/base/json.ts";
+
+/** What all answers that are being read hold together, in bytes. */
+const mostAtOnce = 32 * 1024 * 1024;
+
+let heldBytes = 0;
+
+/** Others' answers that are being read are too much together. */
+export class TooMuchAtOnce extends Error {
+  override readonly name = "TooMuchAtOnce";
+
+  constructor() {
+    super(`the answers of all servers have more than ${mostAtOnce} bytes together.`);
+  }
+}
+
+/** What is held of one answer while it is read. */
+export class HeldAnswer {
+  #bytes = 0;
+
+  /** Whether there is room for so many bytes more, which are then held. */
+  add(bytes: number): boolean {
+    this.#bytes += bytes;
+    heldBytes += bytes;
+    return heldBytes <= mostAtOnce;
+  }
+
+  /** Nothing is held any more, or all of it by somebody else. */
+  release(): void {
+    heldBytes -= this.#bytes;
+    this.#bytes = 0;
+  }
+}
+
+/**
+ * The text of a response. Undefined: it has more bytes than `limit`, and is not read on.
+ *
+ * @throws {TooMuchAtOnce}
+ */
 export async function readText(response: Response, limit: number): Promise<string | undefined> {
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
   const pieces: string[] = [];
+  const held = new HeldAnswer();
   let length = 0;
-  for (let piece = await reader?.read(); piece?.value; piece = await reader?.read()) {
-    length += piece.value.length;
-    if (length > limit) {
-      void reader?.cancel().catch(() => undefined); // the connection is closed, whatever its server does
-      return undefined;
+  let isWhole = false;
+  try {
+    for (let piece = await reader?.read(); piece?.value; piece = await reader?.read()) {
+      length += piece.value.length;
+      if (length > limit) return undefined;
+      if (!held.add(piece.value.length)) throw new TooMuchAtOnce();
+      pieces.push(decoder.decode(piece.value, { stream: true }));
     }
-    pieces.push(decoder.decode(piece.value, { stream: true }));
+    isWhole = true;
+    return pieces.join("") + decoder.decode();
+  } finally {
+    held.release();
+    // The connection is closed, whatever its server does.
+    if (!isWhole) void reader?.cancel().catch(() => undefined);
   }
-  return pieces.join("") + decoder.decode();
+}
+
+/** How many values a text may have, unless it is said: empty objects take twenty times their text. */
+const usualValues = 50_000;
+
+/** The value of a JSON text. Undefined: it is none, was cut off, or has more values than `most`. */
+export function parseBounded(text: string, most: number = usualValues): unknown {
+  try {
+    return hasTooMany(text, most) ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a JSON text has more values than `most`. A short one cannot. */
+export function hasTooMany(text: string, most: number = usualValues): boolean {
+  return text.length > most && measureJson(text).values > most;
 }

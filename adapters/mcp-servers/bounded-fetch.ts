@@ -7,10 +7,13 @@
 
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
-import { readText } from "../bounded-text.ts";
+import { HeldAnswer, hasTooMany, parseBounded, readText, TooMuchAtOnce } from "../bounded-text.ts";
 
 /** The longest answer, in bytes, by method. A list of tools has so many with all of its pages. */
 const longest = { call: 1_048_576, list: 8_388_608, other: 1_048_576 } as const;
+
+/** How many values a list may have: thousands of tools with long schemas. Another answer has as many as is usual. */
+const valuesOfList = 500_000;
 
 /** The code of an error for a stream that has ended, or broke, before the answer. */
 export const brokenOff = -32_099;
@@ -49,19 +52,30 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
     if (!response.ok) return refusal(asked, response);
     const isList = asked.method === "tools/list";
     const limit = isList ? longest.list - listed : longest[asked.method === "tools/call" ? "call" : "other"];
+    const most = isList ? valuesOfList : undefined;
     const count = (bytes: number) => {
       if (isList) listed += bytes;
     };
     const rewrite = (text: string) => (isList ? withoutOddTools(text, leftOut) : text);
     if (isEventStream(response)) {
-      const events =
-        response.body && boundedEvents(response.body, { asked, limit, count, rewrite, finished });
+      const options = { asked, limit, most, count, rewrite, finished };
+      const events = response.body && boundedEvents(response.body, options);
       return new Response(events, response);
     }
-    const text = await readText(response, limit);
-    if (text === undefined) return errorResponse(asked, tooLong(limit));
+    const text = await readBounded(response, limit);
+    if (text === undefined || hasTooMany(text, most)) return errorResponse(asked, tooLong(limit));
     count(text.length);
     return text === "" ? new Response(null, response) : new Response(rewrite(text), response);
+  }
+}
+
+/** The text of an answer. Undefined: it is too long, or there is no memory left for it now. */
+async function readBounded(response: Response, limit: number): Promise<string | undefined> {
+  try {
+    return await readText(response, limit);
+  } catch (error) {
+    if (error instanceof TooMuchAtOnce) return undefined;
+    throw error;
   }
 }
 
@@ -96,13 +110,13 @@ async function refusal(asked: Asked, response: Response): Promise<Response> {
   if (asked.method === "server/discover" && status >= 500)
     return new Response(null, { status: 404, headers });
   if (status >= 300 && status < 400) return response; // the package decides where it may go
-  const text = (await readText(response, longest.other)) ?? "";
+  const text = (await readBounded(response, longest.other)) ?? "";
   const init = { status, headers };
   if (asked.method !== "tools/call") return new Response(text, init);
   if (asked.hasSession && (status === 404 || (status === 400 && /session/i.test(text)))) {
     return new Response(text, { ...init, status: sessionGone });
   }
-  const message = parseJson(text);
+  const message = parseBounded(text);
   const error = isJsonObject(message) && isJsonObject(message.error) ? message.error : undefined;
   if (error && isString(error.message)) return errorResponse(asked, error.message);
   if (status === 408 || status === 429)
@@ -111,7 +125,7 @@ async function refusal(asked: Asked, response: Response): Promise<Response> {
 }
 
 function tooLong(limit: number): string {
-  return `the server's answer has more than ${limit} bytes.`;
+  return `the server's answer has more than ${limit} bytes, or too many values.`;
 }
 
 function errorMessage({ id }: Asked, message: string, code = -32_000): string {
@@ -125,6 +139,8 @@ function errorResponse(asked: Asked, message: string): Response {
 interface EventOptions {
   readonly asked: Asked;
   readonly limit: number;
+  /** How many values an event may have. */
+  readonly most: number | undefined;
   count(bytes: number): void;
   rewrite(text: string): string;
   /** Called when no more is read. */
@@ -137,17 +153,19 @@ interface EventOptions {
  */
 function boundedEvents(
   body: ReadableStream<Uint8Array>,
-  { asked, limit, count, rewrite, finished }: EventOptions,
+  { asked, limit, most, count, rewrite, finished }: EventOptions,
 ): ReadableStream<Uint8Array> {
   const [decoder, encoder, reader] = [new TextDecoder(), new TextEncoder(), body.getReader()];
   let [isTooLong, endsWithReturn, hasIds, isAnswered] = [false, false, false, asked.id === undefined];
   let out = "";
   let bytesOfEvent = 0;
+  const held = new HeldAnswer();
   const parser = createParser({
     maxBufferSize: limit,
     onEvent(event) {
-      if (event.data.length > limit) isTooLong = true;
+      if (event.data.length > limit || hasTooMany(event.data, most)) isTooLong = true;
       bytesOfEvent = 0;
+      held.release();
       if (isTooLong) return;
       hasIds ||= event.id !== undefined;
       isAnswered ||= isAnswer(event.data, asked);
@@ -164,6 +182,7 @@ function boundedEvents(
 
   function feed(bytes: Uint8Array): void {
     bytesOfEvent += bytes.length;
+    if (!held.add(bytes.length)) isTooLong = true;
     const text = decoder.decode(bytes, { stream: true });
     // After each CR, the parser looks for an LF in all that is there.
     const rest = endsWithReturn && text.startsWith("\n") ? text.slice(1) : text;
@@ -171,13 +190,18 @@ function boundedEvents(
     parser.feed(rest.replaceAll(/\r\n?/g, "\n"));
     isTooLong ||= bytesOfEvent > limit;
     if (!isTooLong) return;
-    finished();
+    finish();
     if (!isAnswered) out += written({ data: errorMessage(asked, tooLong(limit)) });
     void reader.cancel().catch(() => undefined); // the connection is closed, whatever its server does
   }
 
-  function ended(controller: ReadableStreamDefaultController<Uint8Array>, error?: unknown): void {
+  function finish(): void {
+    held.release();
     finished();
+  }
+
+  function ended(controller: ReadableStreamDefaultController<Uint8Array>, error?: unknown): void {
+    finish();
     const isBroken = !isAnswered && !isTooLong && !hasIds;
     const message = "the server has not answered.";
     if (isBroken)
@@ -202,7 +226,7 @@ function boundedEvents(
       }
     },
     cancel(reason) {
-      finished();
+      finish();
       return reader.cancel(reason);
     },
   });
@@ -210,7 +234,7 @@ function boundedEvents(
 
 /** Whether an event has the response to a request. */
 function isAnswer(data: string, { id }: Asked): boolean {
-  const message = parseJson(data);
+  const message = parseBounded(data, valuesOfList);
   return isJsonObject(message) && message.id === id && message.method === undefined;
 }
 
@@ -224,7 +248,7 @@ function written({ id, event, data }: Pick<EventSourceMessage, "id" | "event" | 
 
 /** A list of tools without those that are not as the protocol has them, and without what is not used of the others. */
 function withoutOddTools(text: string, leftOut: (count: number) => void): string {
-  const message = parseJson(text);
+  const message = parseBounded(text, valuesOfList);
   const result = isJsonObject(message) ? message.result : undefined;
   if (!isJsonObject(message) || !isJsonObject(result) || !Array.isArray(result.tools)) return text;
   const tools = result.tools.flatMap(readTool);
@@ -254,11 +278,3 @@ function isDeeper(value: unknown, levels: number): boolean {
 
 /** The longest name of a tool. The protocol asks for 128 at most. */
 const longestName = 256;
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -6,7 +6,8 @@
 
 import { isCount, isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { ModelError } from "../../core/twins/engine.ts";
-import { type ModelCall, parseJson } from "./chunk.ts";
+import { parseBounded } from "../bounded-text.ts";
+import type { ModelCall } from "./chunk.ts";
 
 /** The most calls in one completion: those behind are not read. */
 export const mostCalls = 64;
@@ -201,8 +202,8 @@ export function argumentsOf(text: string): JsonObject | undefined {
   if (bare.startsWith("{}")) candidates.push(bare.slice(2));
   if (bare.endsWith("{}")) candidates.push(bare.slice(0, -2));
   for (const candidate of candidates) {
-    const once = parseJson(candidate);
-    const value = isString(once) ? parseJson(withoutFence(once.trim())) : once;
+    const once = parseBounded(candidate);
+    const value = isString(once) ? parseBounded(withoutFence(once.trim())) : once;
     if (isJsonObject(value)) return value;
   }
   return undefined;

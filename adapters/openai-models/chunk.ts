@@ -41,15 +41,6 @@ export function tooLongEvent(): ModelError {
   return new ModelError("model_error", `The model sent an event of more than ${maxEventLength} characters.`);
 }
 
-/** The value of a JSON text. Undefined: it was cut off, or is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The event's JSON object. Its content stays out of error messages, because it may quote the conversation. */
 export function requireChunk(value: unknown): JsonObject {
   if (!isJsonObject(value)) throw malformed();

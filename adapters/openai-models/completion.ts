@@ -8,6 +8,7 @@ import { createParser, type EventSourceMessage, type ParseError } from "eventsou
 import type { JsonObject } from "../../core/base/json.ts";
 import type { Usage } from "../../core/store/records.ts";
 import { ModelError, type ReplyOutput } from "../../core/twins/engine.ts";
+import { parseBounded } from "../bounded-text.ts";
 import { CallReader } from "./calls.ts";
 import {
   type Completion,
@@ -16,7 +17,6 @@ import {
   isError,
   maxEventLength,
   otherMembersOf,
-  parseJson,
   readFinishReason,
   readUsage,
   requireChunk,
@@ -181,7 +181,7 @@ export class CompletionReader {
     if (this.#ending === "done" || type === "invalid-retry") return;
     if (type === "max-buffer-size-exceeded") throw tooLongEvent();
     // llama.cpp reported errors so until September 2025.
-    if (field === "error") throw this.#reportedError(parseJson(value));
+    if (field === "error") throw this.#reportedError(parseBounded(value));
     // A line that is not a field may be a damaged one. Skipping it would leave a gap in the reply.
     throw new ModelError(
       "model_error",
@@ -193,8 +193,8 @@ export class CompletionReader {
     if (this.#ending === "done") return;
     if (data.length > maxEventLength) throw tooLongEvent();
     if (data.startsWith("[DONE]")) this.#ending = "done";
-    else if (event === "error") throw this.#reportedError(parseJson(data));
-    else if (data.trim() !== "") this.#readChunk(parseJson(data)); // without data, it is no event
+    else if (event === "error") throw this.#reportedError(parseBounded(data));
+    else if (data.trim() !== "") this.#readChunk(parseBounded(data)); // without data, it is no event
   }
 
   #readChunk(value: unknown): void {

@@ -19,7 +19,7 @@ import {
   textRule,
 } from "../../core/base/rules.ts";
 import type { Embed } from "../../knowledge/mod.ts";
-import { readText } from "../bounded-text.ts";
+import { parseBounded, readText } from "../bounded-text.ts";
 import { authorization, requireBaseUrl } from "./request.ts";
 
 /** Keeps vectors of twins' texts, never of questions, so that a text is sent once. A rejection counts as an outage. */
@@ -58,8 +58,9 @@ const rules: RulesFor<EmbeddingsOptions> = {
 
 /** How long a request may take, in milliseconds: people wait for a question; a batch of sections takes a small machine a while. */
 const requestMs = { question: 2_000, sections: 60_000 } as const;
-/** The longest answer, in bytes: 16 vectors of 4,096 numbers have less than two million. */
-const longestAnswer = 8 * 1024 * 1024;
+/** The longest answer, in bytes, and its most values: 16 vectors of 4,096 numbers have less than two million bytes. */
+const longestAnswer = { question: 1024 * 1024, sections: 8 * 1024 * 1024 } as const;
+const mostValues = 200_000;
 /** How long a server that failed is left alone, in milliseconds. */
 const pauseMs = 15_000;
 
@@ -119,9 +120,9 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
         void response.body?.cancel().catch(() => undefined);
         throw new Error(`status ${response.status}`);
       }
-      const text = await readText(response, longestAnswer);
-      if (text === undefined) throw new Error(`it answers with more than ${longestAnswer} bytes`);
-      const vectors = vectorsIn(JSON.parse(text), texts.length);
+      const text = await readText(response, longestAnswer[of]);
+      if (text === undefined) throw new Error(`it answers with more than ${longestAnswer[of]} bytes`);
+      const vectors = vectorsIn(parseBounded(text, mostValues), texts.length);
       if (of === "question") warned = false;
       return vectors;
     } finally {

@@ -7,7 +7,8 @@
 import type { Clock } from "../../core/base/clock.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
 import { ModelError } from "../../core/twins/engine.ts";
-import { type Completion, parseJson } from "./chunk.ts";
+import { parseBounded } from "../bounded-text.ts";
+import type { Completion } from "./chunk.ts";
 import type { ModelHeaders } from "./transport.ts";
 
 /** What may help after a failure, if no text of the reply was written. */
@@ -102,7 +103,7 @@ export class ErrorResponse {
 
   /** What came instead of a reply, according to what was read of the body: its refusal by a filter, or a failure. */
   result(): { readonly result: Completion } | Failure {
-    const report = parseJson(this.#body);
+    const report = parseBounded(this.#body);
     if (isFiltered(report)) {
       return { result: { finishReason: "content_filter", usage: null, calls: [], thoughts: {} } };
     }

@@ -6,7 +6,8 @@
  */
 
 import { ModelError } from "../../core/twins/engine.ts";
-import { maxEventLength, parseJson, tooLongEvent } from "./chunk.ts";
+import { parseBounded } from "../bounded-text.ts";
+import { maxEventLength, tooLongEvent } from "./chunk.ts";
 
 /** Cuts a text, which arrives in pieces, into JSON documents. */
 export class JsonDocuments {
@@ -48,7 +49,7 @@ export class JsonDocuments {
     if (isFirst && line.trim() === "") return;
     this.#document += `${line}\n`;
     if (!isFirst && !/^[}\]]/.test(line)) return;
-    const value = parseJson(this.#document);
+    const value = parseBounded(this.#document);
     if (value === undefined && isFirst) return;
     if (value === undefined) throw notJson();
     this.#document = "";

@@ -16,7 +16,7 @@ import {
 } from "../../core/base/rules.ts";
 import type { Turn } from "../../core/twins/engine.ts";
 import type { Guard, Verdict } from "../../core/twins/guard.ts";
-import { readText } from "../bounded-text.ts";
+import { parseBounded, readText } from "../bounded-text.ts";
 import { authorization, requireBaseUrl } from "./request.ts";
 
 /** Options of {@link createModeration}. */
@@ -55,7 +55,7 @@ const answerMs = 9_500;
 const mostRetries = 2;
 const pauseMs = 300;
 /** The longest answer, in bytes: one has a few dozen numbers. */
-const longestAnswer = 1024 * 1024;
+const longestAnswer = 64 * 1024;
 
 /**
  * Creates a guard that asks a model (`POST {baseUrl}/moderations`) about each question, and about each sentence of a reply. What it
@@ -141,7 +141,7 @@ async function refusalInItsLanguage({ twin }: Turn): Promise<string> {
 
 /** Whether any of an answer's results is flagged. */
 function isFlagged(text: string): boolean {
-  const answer: unknown = JSON.parse(text);
+  const answer = parseBounded(text);
   const results: unknown[] = isJsonObject(answer) && Array.isArray(answer.results) ? answer.results : [];
   if (results.length === 0) return unusable();
   const flags = results.map((result) => (isJsonObject(result) ? flagOf(result) : unusable()));

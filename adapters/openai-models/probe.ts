@@ -5,11 +5,12 @@
  */
 
 import { isJsonObject } from "../../core/base/json.ts";
-import { readText } from "../bounded-text.ts";
+import { hasTooMany, readText } from "../bounded-text.ts";
 import { authorization, requireBaseUrl } from "./request.ts";
 
-/** The longest list of models that is read, in bytes. */
+/** The longest list of models that is read, in bytes, and the most values: some routers have hundreds of models. */
 const longestList = 8 * 1024 * 1024;
+const mostValues = 200_000;
 
 /** What {@link probeModel} needs to know. */
 export interface ProbeOptions {
@@ -37,7 +38,7 @@ export async function probeModel(options: ProbeOptions): Promise<string | undefi
     if (response.ok) {
       const text = await readText(response, longestList);
       if (text === undefined) return `its list of models has more than ${longestList} bytes`;
-      return problemOf(model, JSON.parse(text));
+      return problemOf(model, hasTooMany(text, mostValues) ? undefined : JSON.parse(text));
     }
     await response.body?.cancel();
     return `it answers GET /models with status ${response.status}`;

@@ -10,8 +10,9 @@ import type { Log } from "../../core/base/log.ts";
 import type { PendingCall, PendingCalls } from "../../core/store/records.ts";
 import type { DecidedCalls, ReplyOutput, Turn } from "../../core/twins/engine.ts";
 import { type Tool, toolsOf } from "../../core/twins/tools.ts";
+import { parseBounded } from "../bounded-text.ts";
 import { argumentsOf, mostCalls } from "./calls.ts";
-import { type Completion, type ModelCall, parseJson } from "./chunk.ts";
+import type { Completion, ModelCall } from "./chunk.ts";
 import { compileInputCheck, type InputCheck } from "./input-check.ts";
 import { findTool, type NamedTool, nameTools, plainName } from "./tool-names.ts";
 
@@ -289,7 +290,7 @@ function resultsOf(ids: readonly string[], results: Readonly<Record<string, stri
 
 /** What the model called, so that servers accept it as a part of the conversation: other names and no JSON are refused. */
 function calledAgain({ name, arguments: given }: ModelCall, offered: readonly NamedTool[]) {
-  const isObject = isJsonObject(parseJson(given));
+  const isObject = isJsonObject(parseBounded(given));
   return {
     name: findTool(offered, name)?.modelName ?? (plainName(name.trim()) || "unknown"),
     arguments: isObject ? given : JSON.stringify(argumentsOf(given) ?? {}),

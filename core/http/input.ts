@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject, measureJson } from "../base/json.ts";
 import type { Held } from "../base/memory-budget.ts";
 import { validators } from "../wire/built/validators.ts";
 import { ApiError, type FieldError, tooMuchAtOnce, validationError } from "../wire/errors.ts";
@@ -18,15 +18,6 @@ import type { Call, Route } from "./route.ts";
 /** The deepest nesting of arrays and objects in a body, and how many values it may have: empty arrays take much memory. */
 const maxDepth = 64;
 const mostValues = 500_000;
-
-// ASCII codes.
-const quote = 34;
-const comma = 44;
-const openingBracket = 91;
-const backslash = 92;
-const closingBracket = 93;
-const openingBrace = 123;
-const closingBrace = 125;
 
 /** A whole number in a query parameter or header field. */
 export const wholeNumber = /^(?:0|[1-9][0-9]{0,8})$/;
@@ -281,45 +272,15 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * How many values a JSON text has, or a few more. Before a parser makes objects of them, and recurses into them.
+ * How many values a JSON text has, or a few more.
  *
  * @throws {ApiError} `invalid_json` for one that is nested too deeply, `payload_too_large` for too many.
  */
 function countValues(text: string): number {
-  let depth = 0;
-  let values = 1;
-  for (let index = 0; index < text.length; index++) {
-    switch (text.charCodeAt(index)) {
-      case quote:
-        index = endOfString(text, index + 1);
-        break;
-      case openingBrace:
-      case openingBracket:
-        values++;
-        if (++depth > maxDepth) refuseTooDeep();
-        break;
-      case comma:
-        values++;
-        break;
-      case closingBrace:
-      case closingBracket:
-        depth--;
-    }
+  const { values, depth } = measureJson(text);
+  if (depth > maxDepth) {
+    throw new ApiError("invalid_json", `The body nests arrays and objects deeper than ${maxDepth} levels.`);
   }
   if (values <= mostValues) return values;
   throw new ApiError("payload_too_large", `The body has more than ${mostValues} values.`);
-}
-
-function refuseTooDeep(): never {
-  throw new ApiError("invalid_json", `The body nests arrays and objects deeper than ${maxDepth} levels.`);
-}
-
-/** The position of the quotation mark that ends a string, or the text's end if there is none. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start); end !== -1; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === backslash) backslashes++;
-    if (backslashes % 2 === 0) return end;
-  }
-  return text.length;
 }

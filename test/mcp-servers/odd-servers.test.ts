@@ -91,6 +91,37 @@ describe("MCP servers that are odd, or hostile", { timeout: 60_000 }, () => {
     });
   }
 
+  for (const type of ["application/json", "text/event-stream"]) {
+    test(`a result of far more values than text fails its call alone (${type})`, async (t) => {
+      const { call, tools } = await start(
+        t,
+        on("tools/call", (response, id) => {
+          const result = `{"content":[],"structuredContent":{"a":[${"{},".repeat(60_000)}{}]}}`;
+          const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+          response.writeHead(200, { "content-type": type });
+          response.end(type === "application/json" ? text : `data: ${text}\n\n`);
+          return true;
+        }),
+      );
+      await assert.rejects(call(), /too many values/);
+      assert.equal(tools.list().length, 1);
+    });
+
+    test(`a list of far more values than text leaves the server away (${type})`, async (t) => {
+      const { tools } = await start(
+        t,
+        on("tools/list", (response, id) => {
+          const tool = JSON.stringify(find);
+          const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":[${tool}${",{}".repeat(600_000)}]}}`;
+          response.writeHead(200, { "content-type": type });
+          response.end(type === "application/json" ? text : `data: ${text}\n\n`);
+          return true;
+        }),
+      );
+      assert.deepEqual(tools.list(), []);
+    });
+  }
+
   test("a list without end, in one page or in many, leaves the server away", async (t) => {
     const one = await start(
       t,

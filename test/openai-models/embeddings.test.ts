@@ -9,9 +9,10 @@ import {
   type EmbeddingCache,
   type EmbeddingsOptions,
 } from "../../adapters/openai-models/embeddings.ts";
+import type { Log } from "../../core/mod.ts";
 import type { HistoryMessage } from "../../core/twins/engine.ts";
 import { createBriefings, createKnowledgeEngine } from "../../knowledge/mod.ts";
-import { createManualClock } from "../support/clock.ts";
+import { createManualClock, settle } from "../support/clock.ts";
 import { newTwin } from "../support/harness.ts";
 import { shapes, startEmbeddings } from "./embeddings-server.ts";
 
@@ -230,5 +231,38 @@ test("an answer without end is an outage, and is not read on", async () => {
   });
   assert.equal(await embed(["one"], "question"), undefined);
   assert.deepEqual([taken < 12_000_000, isCancelled], [true, true]);
-  assert.deepEqual(warnings, ["Error: it answers with more than 8388608 bytes"]);
+  assert.deepEqual(warnings, ["Error: it answers with more than 1048576 bytes"]);
+});
+
+test("an answer of far more values than vectors have is an outage", async () => {
+  const answer = `{"data":[{"embedding":[1,2]}${",{}".repeat(250_000)}]}`;
+  const fetch = async () => new Response(answer);
+  assert.equal(await embedAt("http://127.0.0.1:1/v1", { fetch })(["one"], "question"), undefined);
+});
+
+test("answers that are read at once hold 32 MiB together at most, and later ones are read again", async () => {
+  const clock = createManualClock(0);
+  const warnings: string[] = [];
+  const ending: (() => void)[] = [];
+  const fetch = async () => {
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(new Uint8Array(1_000_000).fill(32));
+        ending.push(() => controller.close());
+      },
+    });
+    return new Response(body);
+  };
+  const log: Log = (_level, _message, fields) => void warnings.push(String(fields?.error));
+  const embed = embedAt("http://127.0.0.1:1/v1", { fetch, clock, log });
+  const asked = Array.from({ length: 40 }, () => embed(["one"], "question"));
+  while (warnings.length < 7) await settle();
+  assert.match(warnings[0] ?? "", /more than 33554432 bytes together/);
+  for (const end of ending.slice(0, 33)) end();
+  await Promise.all(asked);
+  await clock.advance(15_000);
+  const whole = embedAt("http://127.0.0.1:1/v1", {
+    fetch: async () => new Response('{"data":[{"embedding":[1,2]}]}'),
+  });
+  assert.deepEqual(await whole(["one"], "question"), [new Float32Array([1, 2])]);
 });

@@ -75,6 +75,7 @@ for (const [what, answer, status] of [
   ["has no results", () => ({ results: [] }), 200],
   ["says nothing of what it found", () => ({ results: [{ flagged: "no" }] }), 200],
   ["says something else", () => "fine", 200],
+  ["says more than one answer is", () => ({ results: [{ flagged: false }], more: "x".repeat(65_536) }), 200],
 ] as const) {
   test(`a server that ${what} lets nothing pass`, async () => {
     await using server = await startModeration();

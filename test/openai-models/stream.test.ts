@@ -254,6 +254,14 @@ describe("the OpenAI engine", () => {
     await assert.rejects(ask({ transport }), /event of more than 1048576 characters/);
   });
 
+  test("an event that would become far more values than it has text is refused", async () => {
+    const thought = `{"choices":[{"delta":{"reasoning":[${"{},".repeat(60_000)}{}]}}]}`;
+    for (const body of [`data: ${thought}\n\n`, `${thought}\n`]) {
+      const transport = inPieces(body + model.completion("Hi"));
+      await assertModelError(ask({ transport, retries: 0 }), /not a chunk|neither an event stream nor JSON/);
+    }
+  });
+
   test("text that comes together with a reason that breaks the reply off is kept", async () => {
     const body = model.event({ choices: [{ delta: { content: "Hi" }, finish_reason: "error" }] });
     const out = createOutput();
