@@ -70,8 +70,12 @@ class Semaphore {
       throw error;
     } finally {
       if (length < longText) this.#pass();
-      // Not in the timer itself: several that are due would follow each other, and their reads make more of them due.
-      else setTimeout(() => setImmediate(() => this.#pass()), pauseMs);
+      else {
+        // Not in the timer itself: several that are due would follow each other, and their reads make more of them due.
+        setTimeout(() => setImmediate(() => this.#pass()), pauseMs);
+        // Who reads on may find another place free at once.
+        await new Promise<void>((resume) => setImmediate(resume));
+      }
     }
   }
 

@@ -7,6 +7,7 @@ import { describe, test } from "node:test";
 import { readLongTextsInTurn } from "../../adapters/sql/fair-reads.ts";
 import { noLog } from "../../core/base/log.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
+import type { MessageRecord } from "../../core/store/records.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import { readConfig } from "../../server/command-line.ts";
@@ -58,6 +59,21 @@ test("reads that wait for one that is not answered fail with it, but not those t
   assert.deepEqual(await Promise.all(early), Array(3).fill("1 was not answered"));
   assert.equal(await get("ben", "4"), undefined);
   assert.deepEqual(asked, ["1", "4"]);
+});
+
+test("who reads long texts one after another leaves others their turn in between", async () => {
+  const long = { content: "x".repeat(262_144) } as MessageRecord;
+  const store = readLongTextsInTurn({ ...createMemoryStore(), getMessage: async () => long });
+  let turns = 0;
+  const count = () => {
+    turns++;
+    if (turns < 100) setImmediate(count);
+  };
+  setImmediate(count);
+  for (let read = 1; read <= 4; read++) {
+    await store.getMessage({ owner: "ada" }, "1", whole);
+    assert.ok(turns >= read, `${turns} turns in ${read} reads`);
+  }
 });
 
 for (const [who, reads, order] of [
