@@ -4,29 +4,8 @@
  * @module
  */
 
-import { digestOf } from "../base/ids.ts";
-import { compareTexts } from "../base/order.ts";
-import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
-import {
-  contentPartBytes,
-  contentParts,
-  type OwnTwinRecord,
-  type TwinPart,
-  type TwinVersionRecord,
-} from "../store/records.ts";
-import type { StoredTwinVersion } from "../store/store.ts";
-import {
-  decodeText,
-  mostDocumentBytes,
-  mostDocuments,
-  mostTextBytes,
-  type OwnTwins,
-  readContent,
-  readText,
-  textBytesOf,
-} from "../twins/own-twins.ts";
-import type { ReadTwin, TestResults, TwinFault } from "../twins/reader.ts";
-import type { Twin } from "../twins/twins.ts";
+import { route } from "../http/route.ts";
+import { mostDocumentBytes, readContent } from "../twins/own-twins.ts";
 import { ApiError, tooMuchAtOnce, twinNotFound, validationError } from "../wire/errors.ts";
 import { timeOf } from "../wire/resources.ts";
 import {
@@ -44,14 +23,14 @@ import {
 } from "../wire/schemas.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
 
+/** How versions are made and read. Loaded at the first request: few services have owners who make twins. */
+const versions = () => import("./twin-versions.ts");
+
 /** The longest file of a twin, in bytes. */
 const mostFileBytes = 1024 * 1024;
 
 const markdown = "text/markdown";
 const textTypes = [markdown, "text/plain"];
-
-/** The part that is the file. */
-const filePath = "";
 
 const manager = { credential: "manager" } as const;
 
@@ -85,6 +64,7 @@ export const ownTwinRoutes = [
     maxBodyBytes: mostFileBytes,
     success: { status: 200, description: "What is wrong with it.", schema: twinCheckSchema },
     async handle({ caller: { owner }, query, body }, context) {
+      const { ask, requireOwnTwins } = await versions();
       const own = requireOwnTwins(context);
       const read = await own.judge(owner, undefined, body);
       if ("faults" in read) return { data: { faults: read.faults, tests: null } };
@@ -110,6 +90,7 @@ export const ownTwinRoutes = [
     },
     errors: changeErrors,
     async handle(call, context) {
+      const { answerVersion, changeTwin, filePath } = await versions();
       const { current, made } = await changeTwin(call, context, async ({ change }) =>
         change(filePath, call.body, call.body),
       );
@@ -128,6 +109,7 @@ export const ownTwinRoutes = [
     success: { status: 200, description: "The file.", bytes: markdown, etag: true },
     errors: ["twin_not_found", "version_not_found"],
     async handle({ caller: { owner }, params: { id }, query, headers, memory }, context) {
+      const { answerBytes, fileOf, requireVersion } = await versions();
       const stored = await requireVersion(context, owner, id, query.version);
       const etag = `"${stored.version.revision}"`;
       if (headers.ifNoneMatch?.includes(etag)) return { status: 304, headers: { ETag: etag } };
@@ -148,6 +130,7 @@ export const ownTwinRoutes = [
     success: { status: 200, description: "A page of versions.", schema: twinVersionSchema, list: true },
     errors: ["twin_not_found"],
     async handle({ caller: { owner }, params: { id }, query }, context) {
+      const { requireUnhidden, versionResource } = await versions();
       await requireUnhidden(context, owner, id);
       const listed = await context.store.listTwinVersions(owner, id, sliceOf(query));
       if (!listed) return twinNotFound();
@@ -169,6 +152,7 @@ export const ownTwinRoutes = [
     success: { ...versionMade, status: 201, description: "The new version." },
     errors: [...changeErrors, "twin_not_found", "version_not_found"],
     async handle(call, context) {
+      const { answerVersion, changeTwin, requireVersion } = await versions();
       const { id, version } = call.params;
       const { owner } = call.caller;
       const { made } = await changeTwin(
@@ -196,6 +180,7 @@ export const ownTwinRoutes = [
     success: { status: 204, description: "There is no such twin of yours." },
     errors: ["twin_exists"],
     async handle({ caller: { owner }, params: { id } }, context) {
+      const { requireOwnTwins, twinExists } = await versions();
       const own = requireOwnTwins(context);
       if (await own.operators(owner, id)) throw twinExists();
       const version = await context.store.deleteOwnTwin(owner, id, context.clock.now());
@@ -214,6 +199,7 @@ export const ownTwinRoutes = [
     success: { status: 200, description: "A page of documents.", schema: twinDocumentSchema, list: true },
     errors: ["twin_not_found"],
     async handle({ caller: { owner }, params: { id }, query }, context) {
+      const { requireVersion } = await versions();
       const { parts } = await requireVersion(context, owner, id);
       const [, ...documents] = parts;
       const { offset, limit } = sliceOf(query);
@@ -244,6 +230,7 @@ export const ownTwinRoutes = [
     },
     errors: [...changeErrors, "twin_not_found"],
     async handle(call, context) {
+      const { answerVersion, changeTwin, isEqual, pathFault, requireOwnTwins } = await versions();
       const { path } = call.params;
       const fault = pathFault(path);
       if (fault !== undefined) throw validationError([{ path: "path", message: fault }]);
@@ -271,6 +258,7 @@ export const ownTwinRoutes = [
     success: { status: 200, description: "The document.", bytes: "application/octet-stream" },
     errors: ["twin_not_found", "document_not_found"],
     async handle({ caller: { owner }, params: { id, path }, memory }, context) {
+      const { answerBytes, filePath, requireVersion } = await versions();
       const { parts } = await requireVersion(context, owner, id);
       const found = parts.find((part) => part.path === path && path !== filePath);
       if (!found) throw new ApiError("document_not_found", "The twin has no document with this path.");
@@ -291,6 +279,7 @@ export const ownTwinRoutes = [
     success: { status: 204, description: "The twin has no such document." },
     errors: [...changeErrors, "twin_not_found"],
     async handle(call, context) {
+      const { changeTwin, filePath } = await versions();
       const { path } = call.params;
       const { made } = await changeTwin(call, context, async ({ current, take }) => {
         if (!current) return twinNotFound();
@@ -313,6 +302,7 @@ export const ownTwinRoutes = [
     success: { ...versionMade, status: 201, description: "The new version." },
     errors: [...changeErrors, "twin_not_found"],
     async handle(call, context) {
+      const { answerVersion, changeTwin, fileOf, filePath, requireOwnTwins, tooLarge } = await versions();
       const own = requireOwnTwins(context);
       const { question, answer, heading = question } = call.body;
       const { made } = await changeTwin(call, context, async ({ current, change }) => {
@@ -327,269 +317,3 @@ export const ownTwinRoutes = [
     },
   }),
 ];
-
-function requireOwnTwins({ ownTwins }: Pick<HandlerContext, "ownTwins">): OwnTwins {
-  if (!ownTwins) throw new TypeError("A twin's endpoint was reached in a service whose owners make none.");
-  return ownTwins;
-}
-
-/** An operator's twin hides what the owner has under its id. */
-async function requireUnhidden(context: HandlerContext, owner: string, id: string): Promise<void> {
-  const own = requireOwnTwins(context);
-  if (!(await own.operators(owner, id))) return;
-  if (await context.store.getOwnTwin(owner, id)) own.tellHidden(owner, id);
-  twinNotFound();
-}
-
-async function requireVersion(
-  context: HandlerContext,
-  owner: string,
-  id: string,
-  version?: number,
-): Promise<StoredTwinVersion> {
-  await requireUnhidden(context, owner, id);
-  const stored = await context.store.getTwinVersion(owner, id, version);
-  if (stored) return stored;
-  if (version === undefined || !(await context.store.getOwnTwin(owner, id))) return twinNotFound();
-  throw new ApiError("version_not_found", "The twin has no such version, or it is not kept any more.");
-}
-
-function fileOf({ parts: [file] }: StoredTwinVersion): TwinPart {
-  if (file?.path !== filePath) throw new Error("A twin's version has no file.");
-  return file;
-}
-
-async function answerBytes(
-  { store }: HandlerContext,
-  owner: string,
-  part: TwinPart,
-  memory: Call["memory"],
-  headers: Readonly<Record<string, string>>,
-): Promise<Result> {
-  if (!memory.reserve(part.bytes)) throw tooMuchAtOnce();
-  return { document: (await readContent(store, owner, part)) as Uint8Array<ArrayBuffer>, headers };
-}
-
-/** How a version is made of the current one. */
-interface Editing {
-  /** Undefined: there is no such twin. */
-  readonly current: StoredTwinVersion | undefined;
-  /** Gives a part these bytes, which were read as this text. */
-  change(path: string, bytes: Uint8Array, text: Uint8Array): Promise<void>;
-  /** Gives a part what is stored already. Null: it goes. */
-  take(path: string, part: TwinPart | null): void;
-}
-
-/** A version as it is answered. */
-type MadeVersion = ReturnType<typeof versionResource> & {
-  readonly twinId: string;
-  readonly tests: TestResults | null;
-};
-
-/** What a change needs of its request. */
-type ChangeCall = Pick<Call, "caller" | "params" | "headers" | "memory"> & {
-  readonly query: { readonly tests: "run" | "require" | "skip"; readonly note?: string };
-};
-
-/**
- * Makes a version of a twin, and tries again while others do. What results in the same file and documents as before changes
- * nothing, unless it is to be a new version `always`.
- */
-async function changeTwin(
-  { caller: { owner }, params: { id }, query, headers, memory }: ChangeCall,
-  context: HandlerContext,
-  edit: (editing: Editing) => Promise<void> | void,
-  always = false,
-): Promise<{ readonly current: StoredTwinVersion | undefined; readonly made: MadeVersion }> {
-  const own = requireOwnTwins(context);
-  const { store, clock } = context;
-  for (;;) {
-    if (await own.operators(owner, id)) throw twinExists();
-    const current = await store.getTwinVersion(owner, id);
-    requireRevision(headers, current?.version.revision);
-    const now = clock.now();
-    const before = new Map(current?.parts.map((part) => [part.path, part]));
-    const parts = new Map(before);
-    const contents = new Map<string, Uint8Array>();
-    await edit({
-      current,
-      async change(path, bytes, text) {
-        const digest = await digestOf(bytes);
-        const textDigest = text === bytes ? digest : await digestOf(text);
-        contents.set(digest, bytes).set(textDigest, text);
-        if (parts.get(path)?.digest === digest) return;
-        const lengths = { bytes: bytes.length, textBytes: text.length };
-        parts.set(path, { path, digest, textDigest, ...lengths, updatedAt: now });
-      },
-      take(path, part) {
-        if (part) parts.set(path, part);
-        else parts.delete(path);
-      },
-    });
-    const all = [...parts.values()].sort((one, other) => compareTexts(one.path, other.path));
-    const [file, ...documents] = all;
-    if (!file) throw new Error("A twin's version has no file.");
-    requireBounds(documents);
-    const bytes = contents.get(file.digest) ?? (await readContent(store, owner, file));
-    const read = await own.judge(owner, id, bytes);
-    if ("faults" in read) throw faultyTwin(read.faults);
-    const revision = await revisionOf(all);
-    const asksNone = query.tests === "skip";
-    const tests = asksNone ? null : await ask(context, own, id, read, () => textsOf(documents, contents));
-    if (query.tests === "require" && tests && tests.failed.length > 0) throw testsFailed(tests);
-    if (current?.version.revision === revision && !always)
-      return { current, made: { twinId: id, ...versionResource(current.version), tests } };
-    await storeContents(contents, now);
-    const twin = { ...recordOf(owner, id, read), version: 0, revision, createdAt: now, updatedAt: now };
-    const result = await store.putTwinVersion({
-      twin,
-      replaces: current?.version.version ?? null,
-      note: query.note ?? null,
-      changes: changesOf(before, parts),
-      textBytes: textBytesOf(all),
-      maxTwins: own.maxTwins,
-      maxTextBytes: mostTextBytes,
-    });
-    switch (result.result) {
-      case "put": {
-        own.forget(owner, id);
-        const version = { version: result.version, revision, note: query.note ?? null, createdAt: now };
-        return { current, made: { twinId: id, ...versionResource(version), tests } };
-      }
-      case "too_many_twins":
-        throw new ApiError(
-          "twin_limit_reached",
-          `You already have ${own.maxTwins} twins of your own; delete one first.`,
-        );
-      case "texts_too_long":
-        throw tooLarge("The texts of all your twins would be longer than 256 MiB");
-      case "moved":
-      case "content_missing": // another has changed it, or a sweep was faster: once more, from what there is now
-    }
-  }
-
-  async function storeContents(contents: ReadonlyMap<string, Uint8Array>, at: number): Promise<void> {
-    for (const [digest, bytes] of contents) {
-      for (let part = 0; part < contentParts(bytes.length); part++) {
-        const piece = bytes.subarray(part * contentPartBytes, (part + 1) * contentPartBytes);
-        await store.addTwinContent(owner, digest, part, piece, at);
-      }
-    }
-  }
-
-  async function textsOf(
-    documents: readonly TwinPart[],
-    contents: ReadonlyMap<string, Uint8Array>,
-  ): Promise<Twin["documents"]> {
-    if (!memory.reserve(textBytesOf(documents))) throw tooMuchAtOnce();
-    const texts: { path: string; text: string }[] = [];
-    for (const document of documents) {
-      const known = contents.get(document.textDigest);
-      const text = known ? decodeText(known) : await readText(store, owner, document);
-      texts.push({ path: document.path, text });
-    }
-    return texts;
-  }
-}
-
-/** Those parts that are not what they were before. Null: one that is gone. */
-function changesOf(
-  before: ReadonlyMap<string, TwinPart>,
-  parts: ReadonlyMap<string, TwinPart>,
-): Map<string, TwinPart | null> {
-  const changes = new Map<string, TwinPart | null>();
-  for (const path of before.keys()) if (!parts.has(path)) changes.set(path, null);
-  for (const [path, part] of parts) if (before.get(path)?.digest !== part.digest) changes.set(path, part);
-  return changes;
-}
-
-/** @throws {ApiError} `revision_mismatch` if a header field asks for another revision than the current one. */
-function requireRevision({ ifMatch, ifNoneMatch }: Call["headers"], revision: string | undefined): void {
-  const names = (field: string) =>
-    revision !== undefined && (field.trim() === "*" || field.includes(`"${revision}"`));
-  if (ifMatch && !names(ifMatch))
-    throw new ApiError(
-      "revision_mismatch",
-      "The twin has another revision than If-Match names: read it again.",
-    );
-  if (ifNoneMatch && names(ifNoneMatch))
-    throw new ApiError(
-      "revision_mismatch",
-      "There is such a twin, or revision, which If-None-Match excludes.",
-    );
-}
-
-/** What a twin's files are, as 16 hexadecimal digits. */
-async function revisionOf(parts: readonly TwinPart[]): Promise<string> {
-  const text = JSON.stringify(parts.map(({ path, digest }) => [path, digest]));
-  return (await digestOf(new TextEncoder().encode(text))).slice(0, 16);
-}
-
-function requireBounds(documents: readonly TwinPart[]): void {
-  if (documents.length > mostDocuments) throw tooLarge(`A twin has ${mostDocuments} documents at most`);
-  const bytes = documents.reduce((sum, part) => sum + part.bytes, 0);
-  if (Math.max(bytes, textBytesOf(documents)) > mostDocumentBytes)
-    throw tooLarge("The documents of a twin, or their texts, are larger than 20 MiB together");
-}
-
-function tooLarge(what: string): ApiError {
-  return new ApiError("payload_too_large", `${what}.`);
-}
-
-function twinExists(): ApiError {
-  return new ApiError("twin_exists", "The operator has a twin with this id; choose another.");
-}
-
-function faultyTwin(faults: readonly TwinFault[]): ApiError {
-  const summary = faults.map(({ line, message }) => `line ${line}: ${message}`).join(" ");
-  return new ApiError("validation_error", summary, { details: { fields: faults } });
-}
-
-function testsFailed({ passed, failed }: TestResults): ApiError {
-  const message = `${failed.length} of ${passed + failed.length} golden questions are not answered as they should be.`;
-  return new ApiError("tests_failed", message, { details: { passed, failed } });
-}
-
-/** Why a path cannot be a document's. Undefined: it can, if its ending is read. */
-function pathFault(path: string): string | undefined {
-  if (path.toLowerCase() === "twin.md") return "must not be twin.md, which is the twin's file";
-  if (/[\\\p{Cc}\p{Cs}]/u.test(path)) return "must have no backslashes and no control characters";
-  const names = path.split("/");
-  if (names.includes("")) return "must have no empty names between slashes";
-  if (names.some((name) => name.startsWith("."))) return "must have no name that begins with a dot, nor ..";
-  return undefined;
-}
-
-async function ask(
-  { clock }: HandlerContext,
-  { reader }: OwnTwins,
-  id: string,
-  { twin, tests }: ReadTwin,
-  documents: () => Promise<Twin["documents"]>,
-): Promise<TestResults> {
-  if (tests.length === 0) return { passed: 0, failed: [] };
-  const times = { createdAt: clock.now(), updatedAt: clock.now() };
-  return reader.ask({ ...twin, id, ...times, documents: await documents() }, tests, clock);
-}
-
-function recordOf(
-  owner: string,
-  id: string,
-  { twin }: ReadTwin,
-): Omit<OwnTwinRecord, "version" | "revision" | "createdAt" | "updatedAt"> {
-  const { name, description, avatarUrl, greeting, tags, handover } = twin;
-  return { owner, id, name, description, avatarUrl, greeting, tags, handover };
-}
-
-/** By digests, which are computed beside this thread: it would be held for long by 20 MiB. */
-async function isEqual(one: Uint8Array, other: Uint8Array): Promise<boolean> {
-  return one.length === other.length && (await digestOf(one)) === (await digestOf(other));
-}
-
-function versionResource({ version, revision, createdAt, note }: TwinVersionRecord) {
-  return { version, revision, createdAt: timeOf(createdAt), note };
-}
-
-function answerVersion(made: MadeVersion, status?: 201): Result {
-  return { ...(status && { status }), data: made, headers: { ETag: `"${made.revision}"` } };
-}
