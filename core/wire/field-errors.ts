@@ -20,11 +20,11 @@ import {
 /** The invalid fields of an input, each once. `errors`: what its validator found. */
 export function fieldErrors(schema: InputSchema, errors: Validator["errors"]): FieldError[] {
   const messages = new Map<string, string>();
-  for (const { instancePath, keyword, params } of errors ?? []) {
-    const path = instancePath.split("/")[1] ?? params.missingProperty;
+  for (const { instancePath, missing } of errors ?? []) {
+    const path = instancePath.split("/")[1] ?? missing;
     const property = path === undefined ? undefined : schema.properties[path];
     if (path === undefined || !property) return [{ path: "body", message: "must be a JSON object" }];
-    const verb = keyword === "required" ? "is required:" : "must be";
+    const verb = missing !== undefined ? "is required:" : "must be";
     messages.set(path, `${verb} ${accepted(property)}`);
   }
   return Object.keys(schema.properties).flatMap((path) => {

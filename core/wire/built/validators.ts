@@ -15,9 +15,8 @@ export interface Validator {
     | readonly {
         /** A JSON Pointer to the value that is wrong; empty for the whole. */
         readonly instancePath: string;
-        /** The rule that is broken. */
-        readonly keyword: string;
-        readonly params: { readonly missingProperty?: string };
+        /** The name of a member that is missing there. */
+        readonly missing?: string;
       }[]
     | null;
 }
@@ -50,27 +49,27 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if((data.twinId === undefined) || (!(func0.call(data, "twinId")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "twinId"}});
+(vErrors ??= []).push({instancePath,missing:"twinId"});
 errors++;
 }
 if(data.twinId !== undefined && func0.call(data, "twinId")){
 let data0 = data.twinId;
 if(typeof data0 === "string"){
 if(func47(data0) > 255){
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 if(!pattern0.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 }
@@ -78,40 +77,40 @@ if(data.endUser !== undefined && func0.call(data, "endUser")){
 let data1 = data.endUser;
 if(typeof data1 === "string"){
 if(func47(data1) > 128){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 if(func47(data1) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 if(!pattern1.test(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 }
 if(data.title !== undefined && func0.call(data, "title")){
 let data2 = data.title;
 if((typeof data2 !== "string") && (data2 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/title",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/title"});
 errors++;
 }
 if(typeof data2 === "string"){
 if(func47(data2) > 200){
-(vErrors ??= []).push({instancePath:instancePath+"/title",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/title"});
 errors++;
 }
 if(func47(data2) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/title",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/title"});
 errors++;
 }
 if(!pattern0.test(data2)){
-(vErrors ??= []).push({instancePath:instancePath+"/title",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/title"});
 errors++;
 }
 }
@@ -119,37 +118,37 @@ errors++;
 if(data.metadata !== undefined && func0.call(data, "metadata")){
 let data3 = data.metadata;
 if((!(data3 && typeof data3 == "object" && !Array.isArray(data3))) && (data3 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(Object.keys(data3).length > 16){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"maxProperties",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 for(const key0 of Object.keys(data3)){
 const _errs9 = errors;
 if(typeof key0 === "string"){
 if(func47(key0) > 64){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"maxLength",params:{limit: 64},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 if(func47(key0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"minLength",params:{limit: 1},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 if(!pattern3.test(key0)){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"pattern",params:{pattern: "^[^\\0\\p{Cs}]*$"},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"type",params:{type: "string"},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 var valid1 = _errs9 === errors;
 if(!valid1){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"propertyNames",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 }
@@ -157,20 +156,20 @@ for(const key1 of Object.keys(data3)){
 let data4 = data3[key1];
 if(typeof data4 === "string"){
 if(func47(data4) > 512){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 if(func47(data4) < 0){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 if(!pattern3.test(data4)){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 }
@@ -178,7 +177,7 @@ errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate10.errors = vErrors;
@@ -194,20 +193,20 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.title !== undefined && func0.call(data, "title")){
 let data0 = data.title;
 if((typeof data0 !== "string") && (data0 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/title",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/title"});
 errors++;
 }
 if(typeof data0 === "string"){
 if(func47(data0) > 200){
-(vErrors ??= []).push({instancePath:instancePath+"/title",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/title"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/title",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/title"});
 errors++;
 }
 if(!pattern0.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/title",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/title"});
 errors++;
 }
 }
@@ -216,60 +215,60 @@ if(data.lastMessageId !== undefined && func0.call(data, "lastMessageId")){
 let data1 = data.lastMessageId;
 if(typeof data1 === "string"){
 if(!pattern3.test(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/lastMessageId",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/lastMessageId"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/lastMessageId",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/lastMessageId"});
 errors++;
 }
 }
 if(data.answeredBy !== undefined && func0.call(data, "answeredBy")){
 let data2 = data.answeredBy;
 if(typeof data2 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/answeredBy",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/answeredBy"});
 errors++;
 }
 if(!((data2 === "twin") || (data2 === "person"))){
-(vErrors ??= []).push({instancePath:instancePath+"/answeredBy",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/answeredBy"});
 errors++;
 }
 }
 if(data.metadata !== undefined && func0.call(data, "metadata")){
 let data3 = data.metadata;
 if((!(data3 && typeof data3 == "object" && !Array.isArray(data3))) && (data3 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(Object.keys(data3).length > 16){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"maxProperties",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 for(const key0 of Object.keys(data3)){
 const _errs9 = errors;
 if(typeof key0 === "string"){
 if(func47(key0) > 64){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"maxLength",params:{limit: 64},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 if(func47(key0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"minLength",params:{limit: 1},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 if(!pattern3.test(key0)){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"pattern",params:{pattern: "^[^\\0\\p{Cs}]*$"},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"type",params:{type: "string"},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 var valid1 = _errs9 === errors;
 if(!valid1){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"propertyNames",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 }
@@ -277,20 +276,20 @@ for(const key1 of Object.keys(data3)){
 let data4 = data3[key1];
 if(typeof data4 === "string"){
 if(func47(data4) > 512){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 if(func47(data4) < 0){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 if(!pattern3.test(data4)){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 }
@@ -298,7 +297,7 @@ errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate11.errors = vErrors;
@@ -315,20 +314,20 @@ if(data.content !== undefined && func0.call(data, "content")){
 let data0 = data.content;
 if(typeof data0 === "string"){
 if(func47(data0) > 32000){
-(vErrors ??= []).push({instancePath:instancePath+"/content",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/content"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/content",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/content"});
 errors++;
 }
 if(!pattern0.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/content",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/content"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/content",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/content"});
 errors++;
 }
 }
@@ -336,61 +335,61 @@ if(data.calls !== undefined && func0.call(data, "calls")){
 let data1 = data.calls;
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 if(Object.keys(data1).length > 64){
-(vErrors ??= []).push({instancePath:instancePath+"/calls",keyword:"maxProperties",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/calls"});
 errors++;
 }
 for(const key0 of Object.keys(data1)){
 const _errs5 = errors;
 if(typeof key0 === "string"){
 if(func47(key0) > 128){
-(vErrors ??= []).push({instancePath:instancePath+"/calls",keyword:"maxLength",params:{limit: 128},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/calls"});
 errors++;
 }
 if(func47(key0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/calls",keyword:"minLength",params:{limit: 1},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/calls"});
 errors++;
 }
 if(!pattern3.test(key0)){
-(vErrors ??= []).push({instancePath:instancePath+"/calls",keyword:"pattern",params:{pattern: "^[^\\0\\p{Cs}]*$"},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/calls"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/calls",keyword:"type",params:{type: "string"},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/calls"});
 errors++;
 }
 var valid1 = _errs5 === errors;
 if(!valid1){
-(vErrors ??= []).push({instancePath:instancePath+"/calls",keyword:"propertyNames",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/calls"});
 errors++;
 }
 }
 for(const key1 of Object.keys(data1)){
 let data2 = data1[key1];
 if(typeof data2 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/calls/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/calls/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 if(!((data2 === "approve") || (data2 === "deny"))){
-(vErrors ??= []).push({instancePath:instancePath+"/calls/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/calls/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/calls",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/calls"});
 errors++;
 }
 }
 if(data.after !== undefined && func0.call(data, "after")){
 let data3 = data.after;
 if((typeof data3 !== "string") && (data3 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 if(typeof data3 === "string"){
 if(!pattern3.test(data3)){
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 }
@@ -398,11 +397,11 @@ errors++;
 if(data.role !== undefined && func0.call(data, "role")){
 let data4 = data.role;
 if(typeof data4 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/role",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/role"});
 errors++;
 }
 if(!((data4 === "user") || (data4 === "assistant"))){
-(vErrors ??= []).push({instancePath:instancePath+"/role",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/role"});
 errors++;
 }
 }
@@ -410,54 +409,54 @@ if(data.author !== undefined && func0.call(data, "author")){
 let data5 = data.author;
 if(typeof data5 === "string"){
 if(func47(data5) > 100){
-(vErrors ??= []).push({instancePath:instancePath+"/author",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/author"});
 errors++;
 }
 if(func47(data5) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/author",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/author"});
 errors++;
 }
 if(!pattern0.test(data5)){
-(vErrors ??= []).push({instancePath:instancePath+"/author",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/author"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/author",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/author"});
 errors++;
 }
 }
 if(data.answeredBy !== undefined && func0.call(data, "answeredBy")){
 let data6 = data.answeredBy;
 if(typeof data6 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/answeredBy",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/answeredBy"});
 errors++;
 }
 if(!((data6 === "twin") || (data6 === "person"))){
-(vErrors ??= []).push({instancePath:instancePath+"/answeredBy",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/answeredBy"});
 errors++;
 }
 }
 if(data.reply !== undefined && func0.call(data, "reply")){
 if(typeof data.reply !== "boolean"){
-(vErrors ??= []).push({instancePath:instancePath+"/reply",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/reply"});
 errors++;
 }
 }
 if(data.whenBusy !== undefined && func0.call(data, "whenBusy")){
 let data8 = data.whenBusy;
 if(typeof data8 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/whenBusy",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/whenBusy"});
 errors++;
 }
 if(!((data8 === "refuse") || (data8 === "replace"))){
-(vErrors ??= []).push({instancePath:instancePath+"/whenBusy",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/whenBusy"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate12.errors = vErrors;
@@ -471,54 +470,54 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if((data.name === undefined) || (!(func0.call(data, "name")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "name"}});
+(vErrors ??= []).push({instancePath,missing:"name"});
 errors++;
 }
 if(data.name !== undefined && func0.call(data, "name")){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(func47(data0) > 100){
-(vErrors ??= []).push({instancePath:instancePath+"/name",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/name"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/name",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/name"});
 errors++;
 }
 if(!pattern0.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/name",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/name"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/name",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/name"});
 errors++;
 }
 }
 if(data.scope !== undefined && func0.call(data, "scope")){
 let data1 = data.scope;
 if(typeof data1 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/scope",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/scope"});
 errors++;
 }
 if(!((data1 === "read_only") || (data1 === "full_access"))){
-(vErrors ??= []).push({instancePath:instancePath+"/scope",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/scope"});
 errors++;
 }
 }
 if(data.expiresInDays !== undefined && func0.call(data, "expiresInDays")){
 let data2 = data.expiresInDays;
 if((!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))) && (data2 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/expiresInDays",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/expiresInDays"});
 errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 3650 || isNaN(data2)){
-(vErrors ??= []).push({instancePath:instancePath+"/expiresInDays",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/expiresInDays"});
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-(vErrors ??= []).push({instancePath:instancePath+"/expiresInDays",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/expiresInDays"});
 errors++;
 }
 }
@@ -526,16 +525,16 @@ errors++;
 if(data.requestsPerHour !== undefined && func0.call(data, "requestsPerHour")){
 let data3 = data.requestsPerHour;
 if((!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))) && (data3 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/requestsPerHour",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/requestsPerHour"});
 errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 1000000 || isNaN(data3)){
-(vErrors ??= []).push({instancePath:instancePath+"/requestsPerHour",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/requestsPerHour"});
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-(vErrors ??= []).push({instancePath:instancePath+"/requestsPerHour",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/requestsPerHour"});
 errors++;
 }
 }
@@ -543,16 +542,16 @@ errors++;
 if(data.tokensPerDay !== undefined && func0.call(data, "tokensPerDay")){
 let data4 = data.tokensPerDay;
 if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (data4 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/tokensPerDay",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tokensPerDay"});
 errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 1000000000000 || isNaN(data4)){
-(vErrors ??= []).push({instancePath:instancePath+"/tokensPerDay",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tokensPerDay"});
 errors++;
 }
 if(data4 < 1 || isNaN(data4)){
-(vErrors ??= []).push({instancePath:instancePath+"/tokensPerDay",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tokensPerDay"});
 errors++;
 }
 }
@@ -560,23 +559,23 @@ errors++;
 if(data.tokensPerMonth !== undefined && func0.call(data, "tokensPerMonth")){
 let data5 = data.tokensPerMonth;
 if((!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))) && (data5 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/tokensPerMonth",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tokensPerMonth"});
 errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 1000000000000 || isNaN(data5)){
-(vErrors ??= []).push({instancePath:instancePath+"/tokensPerMonth",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tokensPerMonth"});
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-(vErrors ??= []).push({instancePath:instancePath+"/tokensPerMonth",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tokensPerMonth"});
 errors++;
 }
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate13.errors = vErrors;
@@ -592,23 +591,23 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.overlapSeconds !== undefined && func0.call(data, "overlapSeconds")){
 let data0 = data.overlapSeconds;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-(vErrors ??= []).push({instancePath:instancePath+"/overlapSeconds",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/overlapSeconds"});
 errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 604800 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/overlapSeconds",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/overlapSeconds"});
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/overlapSeconds",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/overlapSeconds"});
 errors++;
 }
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate14.errors = vErrors;
@@ -623,27 +622,27 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if((data.url === undefined) || (!(func0.call(data, "url")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "url"}});
+(vErrors ??= []).push({instancePath,missing:"url"});
 errors++;
 }
 if(data.url !== undefined && func0.call(data, "url")){
 let data0 = data.url;
 if(typeof data0 === "string"){
 if(func47(data0) > 2048){
-(vErrors ??= []).push({instancePath:instancePath+"/url",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/url"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/url",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/url"});
 errors++;
 }
 if(!pattern14.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/url",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/url"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/url",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/url"});
 errors++;
 }
 }
@@ -651,51 +650,51 @@ if(data.events !== undefined && func0.call(data, "events")){
 let data1 = data.events;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/events",keyword:"minItems",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/events"});
 errors++;
 }
 const len0 = data1.length;
 for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/events/" + i0,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/events/" + i0});
 errors++;
 }
 if(!((((((((data2 === "reply.completed") || (data2 === "reply.failed")) || (data2 === "reply.cancelled")) || (data2 === "conversation.waiting")) || (data2 === "message.said")) || (data2 === "feedback.given")) || (data2 === "person.erased")) || (data2 === "budget.reached"))){
-(vErrors ??= []).push({instancePath:instancePath+"/events/" + i0,keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/events/" + i0});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/events",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/events"});
 errors++;
 }
 }
 if(data.description !== undefined && func0.call(data, "description")){
 let data3 = data.description;
 if((typeof data3 !== "string") && (data3 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/description",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/description"});
 errors++;
 }
 if(typeof data3 === "string"){
 if(func47(data3) > 200){
-(vErrors ??= []).push({instancePath:instancePath+"/description",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/description"});
 errors++;
 }
 if(func47(data3) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/description",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/description"});
 errors++;
 }
 if(!pattern0.test(data3)){
-(vErrors ??= []).push({instancePath:instancePath+"/description",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/description"});
 errors++;
 }
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate15.errors = vErrors;
@@ -709,39 +708,39 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if((data.endUser === undefined) || (!(func0.call(data, "endUser")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "endUser"}});
+(vErrors ??= []).push({instancePath,missing:"endUser"});
 errors++;
 }
 if(data.endUser !== undefined && func0.call(data, "endUser")){
 let data0 = data.endUser;
 if(typeof data0 === "string"){
 if(func47(data0) > 128){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 if(!pattern1.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 }
 if(data.twinIds !== undefined && func0.call(data, "twinIds")){
 let data1 = data.twinIds;
 if((!(Array.isArray(data1))) && (data1 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/twinIds",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinIds"});
 errors++;
 }
 if(Array.isArray(data1)){
 if(data1.length < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/twinIds",keyword:"minItems",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinIds"});
 errors++;
 }
 const len0 = data1.length;
@@ -749,20 +748,20 @@ for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 === "string"){
 if(func47(data2) > 255){
-(vErrors ??= []).push({instancePath:instancePath+"/twinIds/" + i0,keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinIds/" + i0});
 errors++;
 }
 if(func47(data2) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/twinIds/" + i0,keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinIds/" + i0});
 errors++;
 }
 if(!pattern0.test(data2)){
-(vErrors ??= []).push({instancePath:instancePath+"/twinIds/" + i0,keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinIds/" + i0});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/twinIds/" + i0,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinIds/" + i0});
 errors++;
 }
 }
@@ -771,27 +770,27 @@ errors++;
 if(data.scope !== undefined && func0.call(data, "scope")){
 let data3 = data.scope;
 if(typeof data3 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/scope",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/scope"});
 errors++;
 }
 if(!((data3 === "read_only") || (data3 === "full_access"))){
-(vErrors ??= []).push({instancePath:instancePath+"/scope",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/scope"});
 errors++;
 }
 }
 if(data.expiresInSeconds !== undefined && func0.call(data, "expiresInSeconds")){
 let data4 = data.expiresInSeconds;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-(vErrors ??= []).push({instancePath:instancePath+"/expiresInSeconds",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/expiresInSeconds"});
 errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 > 3600 || isNaN(data4)){
-(vErrors ??= []).push({instancePath:instancePath+"/expiresInSeconds",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/expiresInSeconds"});
 errors++;
 }
 if(data4 < 60 || isNaN(data4)){
-(vErrors ??= []).push({instancePath:instancePath+"/expiresInSeconds",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/expiresInSeconds"});
 errors++;
 }
 }
@@ -799,16 +798,16 @@ errors++;
 if(data.requestsPerHour !== undefined && func0.call(data, "requestsPerHour")){
 let data5 = data.requestsPerHour;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-(vErrors ??= []).push({instancePath:instancePath+"/requestsPerHour",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/requestsPerHour"});
 errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 1000000 || isNaN(data5)){
-(vErrors ??= []).push({instancePath:instancePath+"/requestsPerHour",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/requestsPerHour"});
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-(vErrors ??= []).push({instancePath:instancePath+"/requestsPerHour",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/requestsPerHour"});
 errors++;
 }
 }
@@ -816,16 +815,16 @@ errors++;
 if(data.tokensPerDay !== undefined && func0.call(data, "tokensPerDay")){
 let data6 = data.tokensPerDay;
 if((!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))) && (data6 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/tokensPerDay",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tokensPerDay"});
 errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 > 1000000000000 || isNaN(data6)){
-(vErrors ??= []).push({instancePath:instancePath+"/tokensPerDay",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tokensPerDay"});
 errors++;
 }
 if(data6 < 1 || isNaN(data6)){
-(vErrors ??= []).push({instancePath:instancePath+"/tokensPerDay",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tokensPerDay"});
 errors++;
 }
 }
@@ -833,23 +832,23 @@ errors++;
 if(data.tokensPerMonth !== undefined && func0.call(data, "tokensPerMonth")){
 let data7 = data.tokensPerMonth;
 if((!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))) && (data7 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/tokensPerMonth",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tokensPerMonth"});
 errors++;
 }
 if((typeof data7 == "number") && (isFinite(data7))){
 if(data7 > 1000000000000 || isNaN(data7)){
-(vErrors ??= []).push({instancePath:instancePath+"/tokensPerMonth",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tokensPerMonth"});
 errors++;
 }
 if(data7 < 1 || isNaN(data7)){
-(vErrors ??= []).push({instancePath:instancePath+"/tokensPerMonth",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tokensPerMonth"});
 errors++;
 }
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate16.errors = vErrors;
@@ -863,33 +862,33 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if((data.endUser === undefined) || (!(func0.call(data, "endUser")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "endUser"}});
+(vErrors ??= []).push({instancePath,missing:"endUser"});
 errors++;
 }
 if(data.endUser !== undefined && func0.call(data, "endUser")){
 let data0 = data.endUser;
 if(typeof data0 === "string"){
 if(func47(data0) > 128){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 if(!pattern1.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate17.errors = vErrors;
@@ -903,33 +902,33 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if((data.endUser === undefined) || (!(func0.call(data, "endUser")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "endUser"}});
+(vErrors ??= []).push({instancePath,missing:"endUser"});
 errors++;
 }
 if(data.endUser !== undefined && func0.call(data, "endUser")){
 let data0 = data.endUser;
 if(typeof data0 === "string"){
 if(func47(data0) > 128){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 if(!pattern1.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate18.errors = vErrors;
@@ -943,33 +942,33 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if((data.content === undefined) || (!(func0.call(data, "content")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "content"}});
+(vErrors ??= []).push({instancePath,missing:"content"});
 errors++;
 }
 if(data.content !== undefined && func0.call(data, "content")){
 let data0 = data.content;
 if(typeof data0 === "string"){
 if(func47(data0) > 4000){
-(vErrors ??= []).push({instancePath:instancePath+"/content",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/content"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/content",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/content"});
 errors++;
 }
 if(!pattern0.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/content",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/content"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/content",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/content"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate19.errors = vErrors;
@@ -985,11 +984,11 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.tests !== undefined && func0.call(data, "tests")){
 let data0 = data.tests;
 if(typeof data0 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/tests",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tests"});
 errors++;
 }
 if(!(((data0 === "run") || (data0 === "require")) || (data0 === "skip"))){
-(vErrors ??= []).push({instancePath:instancePath+"/tests",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tests"});
 errors++;
 }
 }
@@ -997,26 +996,26 @@ if(data.note !== undefined && func0.call(data, "note")){
 let data1 = data.note;
 if(typeof data1 === "string"){
 if(func47(data1) > 200){
-(vErrors ??= []).push({instancePath:instancePath+"/note",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/note"});
 errors++;
 }
 if(func47(data1) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/note",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/note"});
 errors++;
 }
 if(!pattern0.test(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/note",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/note"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/note",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/note"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate20.errors = vErrors;
@@ -1032,17 +1031,17 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.tests !== undefined && func0.call(data, "tests")){
 let data0 = data.tests;
 if(typeof data0 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/tests",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tests"});
 errors++;
 }
 if(!(((data0 === "run") || (data0 === "require")) || (data0 === "skip"))){
-(vErrors ??= []).push({instancePath:instancePath+"/tests",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/tests"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate21.errors = vErrors;
@@ -1058,23 +1057,23 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.version !== undefined && func0.call(data, "version")){
 let data0 = data.version;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-(vErrors ??= []).push({instancePath:instancePath+"/version",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/version"});
 errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 999999999 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/version",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/version"});
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/version",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/version"});
 errors++;
 }
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate22.errors = vErrors;
@@ -1089,33 +1088,33 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if((data.version === undefined) || (!(func0.call(data, "version")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "version"}});
+(vErrors ??= []).push({instancePath,missing:"version"});
 errors++;
 }
 if(data.version !== undefined && func0.call(data, "version")){
 let data0 = data.version;
 if(typeof data0 === "string"){
 if(func47(data0) > 9){
-(vErrors ??= []).push({instancePath:instancePath+"/version",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/version"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/version",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/version"});
 errors++;
 }
 if(!pattern22.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/version",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/version"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/version",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/version"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate23.errors = vErrors;
@@ -1129,33 +1128,33 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if((data.path === undefined) || (!(func0.call(data, "path")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "path"}});
+(vErrors ??= []).push({instancePath,missing:"path"});
 errors++;
 }
 if(data.path !== undefined && func0.call(data, "path")){
 let data0 = data.path;
 if(typeof data0 === "string"){
 if(func47(data0) > 500){
-(vErrors ??= []).push({instancePath:instancePath+"/path",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/path"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/path",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/path"});
 errors++;
 }
 if(!pattern0.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/path",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/path"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/path",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/path"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate24.errors = vErrors;
@@ -1169,31 +1168,31 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if((data.question === undefined) || (!(func0.call(data, "question")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "question"}});
+(vErrors ??= []).push({instancePath,missing:"question"});
 errors++;
 }
 if((data.answer === undefined) || (!(func0.call(data, "answer")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "answer"}});
+(vErrors ??= []).push({instancePath,missing:"answer"});
 errors++;
 }
 if(data.question !== undefined && func0.call(data, "question")){
 let data0 = data.question;
 if(typeof data0 === "string"){
 if(func47(data0) > 1000){
-(vErrors ??= []).push({instancePath:instancePath+"/question",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/question"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/question",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/question"});
 errors++;
 }
 if(!pattern0.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/question",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/question"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/question",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/question"});
 errors++;
 }
 }
@@ -1201,20 +1200,20 @@ if(data.answer !== undefined && func0.call(data, "answer")){
 let data1 = data.answer;
 if(typeof data1 === "string"){
 if(func47(data1) > 32000){
-(vErrors ??= []).push({instancePath:instancePath+"/answer",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/answer"});
 errors++;
 }
 if(func47(data1) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/answer",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/answer"});
 errors++;
 }
 if(!pattern0.test(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/answer",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/answer"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/answer",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/answer"});
 errors++;
 }
 }
@@ -1222,26 +1221,26 @@ if(data.heading !== undefined && func0.call(data, "heading")){
 let data2 = data.heading;
 if(typeof data2 === "string"){
 if(func47(data2) > 200){
-(vErrors ??= []).push({instancePath:instancePath+"/heading",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/heading"});
 errors++;
 }
 if(func47(data2) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/heading",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/heading"});
 errors++;
 }
 if(!pattern0.test(data2)){
-(vErrors ??= []).push({instancePath:instancePath+"/heading",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/heading"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/heading",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/heading"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate25.errors = vErrors;
@@ -1257,16 +1256,16 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.page !== undefined && func0.call(data, "page")){
 let data0 = data.page;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 999999999 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 }
@@ -1274,23 +1273,23 @@ errors++;
 if(data.limit !== undefined && func0.call(data, "limit")){
 let data1 = data.limit;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate26.errors = vErrors;
@@ -1306,16 +1305,16 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.page !== undefined && func0.call(data, "page")){
 let data0 = data.page;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 999999999 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 }
@@ -1323,16 +1322,16 @@ errors++;
 if(data.limit !== undefined && func0.call(data, "limit")){
 let data1 = data.limit;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 }
@@ -1341,16 +1340,16 @@ if(data.twinId !== undefined && func0.call(data, "twinId")){
 let data2 = data.twinId;
 if(typeof data2 === "string"){
 if(func47(data2) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 if(!pattern0.test(data2)){
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 }
@@ -1358,42 +1357,42 @@ if(data.endUser !== undefined && func0.call(data, "endUser")){
 let data3 = data.endUser;
 if(typeof data3 === "string"){
 if(func47(data3) > 128){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 if(func47(data3) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 if(!pattern1.test(data3)){
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/endUser",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/endUser"});
 errors++;
 }
 }
 if(data.answeredBy !== undefined && func0.call(data, "answeredBy")){
 let data4 = data.answeredBy;
 if(typeof data4 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/answeredBy",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/answeredBy"});
 errors++;
 }
 if(!((data4 === "twin") || (data4 === "person"))){
-(vErrors ??= []).push({instancePath:instancePath+"/answeredBy",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/answeredBy"});
 errors++;
 }
 }
 if(data.waiting !== undefined && func0.call(data, "waiting")){
 let data5 = data.waiting;
 if(typeof data5 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/waiting",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/waiting"});
 errors++;
 }
 if(!(data5 === "true")){
-(vErrors ??= []).push({instancePath:instancePath+"/waiting",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/waiting"});
 errors++;
 }
 }
@@ -1401,32 +1400,32 @@ if(data.metadata !== undefined && func0.call(data, "metadata")){
 let data6 = data.metadata;
 if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 if(Object.keys(data6).length > 16){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"maxProperties",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 for(const key0 of Object.keys(data6)){
 const _errs15 = errors;
 if(typeof key0 === "string"){
 if(func47(key0) > 64){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"maxLength",params:{limit: 64},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 if(func47(key0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"minLength",params:{limit: 1},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 if(!pattern3.test(key0)){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"pattern",params:{pattern: "^[^\\0\\p{Cs}]*$"},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"type",params:{type: "string"},propertyName:key0});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 var valid1 = _errs15 === errors;
 if(!valid1){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"propertyNames",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
 errors++;
 }
 }
@@ -1434,32 +1433,32 @@ for(const key1 of Object.keys(data6)){
 let data7 = data6[key1];
 if(typeof data7 === "string"){
 if(func47(data7) > 512){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 if(func47(data7) < 0){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 if(!pattern3.test(data7)){
-(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{}});
-errors++;
-}
-}
-}
-else {
-(vErrors ??= []).push({instancePath:instancePath+"/metadata",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata/" + key1.replace(/~/g, "~0").replace(/\//g, "~1")});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/metadata"});
+errors++;
+}
+}
+}
+else {
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate27.errors = vErrors;
@@ -1476,16 +1475,16 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.page !== undefined && func0.call(data, "page")){
 let data0 = data.page;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 999999999 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 }
@@ -1493,16 +1492,16 @@ errors++;
 if(data.limit !== undefined && func0.call(data, "limit")){
 let data1 = data.limit;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 }
@@ -1511,20 +1510,20 @@ if(data.from !== undefined && func0.call(data, "from")){
 let data2 = data.from;
 if(typeof data2 === "string"){
 if(func47(data2) > 10){
-(vErrors ??= []).push({instancePath:instancePath+"/from",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
 if(func47(data2) < 10){
-(vErrors ??= []).push({instancePath:instancePath+"/from",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
 if(!pattern31.test(data2)){
-(vErrors ??= []).push({instancePath:instancePath+"/from",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/from",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
 }
@@ -1532,37 +1531,37 @@ if(data.to !== undefined && func0.call(data, "to")){
 let data3 = data.to;
 if(typeof data3 === "string"){
 if(func47(data3) > 10){
-(vErrors ??= []).push({instancePath:instancePath+"/to",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
 if(func47(data3) < 10){
-(vErrors ??= []).push({instancePath:instancePath+"/to",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
 if(!pattern31.test(data3)){
-(vErrors ??= []).push({instancePath:instancePath+"/to",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/to",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
 }
 if(data.groupBy !== undefined && func0.call(data, "groupBy")){
 let data4 = data.groupBy;
 if(typeof data4 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/groupBy",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/groupBy"});
 errors++;
 }
 if(!(((data4 === "day") || (data4 === "twin")) || (data4 === "endUser"))){
-(vErrors ??= []).push({instancePath:instancePath+"/groupBy",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/groupBy"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate28.errors = vErrors;
@@ -1576,44 +1575,44 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if((data.rating === undefined) || (!(func0.call(data, "rating")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "rating"}});
+(vErrors ??= []).push({instancePath,missing:"rating"});
 errors++;
 }
 if(data.rating !== undefined && func0.call(data, "rating")){
 let data0 = data.rating;
 if(typeof data0 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/rating",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/rating"});
 errors++;
 }
 if(!((data0 === "up") || (data0 === "down"))){
-(vErrors ??= []).push({instancePath:instancePath+"/rating",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/rating"});
 errors++;
 }
 }
 if(data.comment !== undefined && func0.call(data, "comment")){
 let data1 = data.comment;
 if((typeof data1 !== "string") && (data1 !== null)){
-(vErrors ??= []).push({instancePath:instancePath+"/comment",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/comment"});
 errors++;
 }
 if(typeof data1 === "string"){
 if(func47(data1) > 1000){
-(vErrors ??= []).push({instancePath:instancePath+"/comment",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/comment"});
 errors++;
 }
 if(func47(data1) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/comment",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/comment"});
 errors++;
 }
 if(!pattern0.test(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/comment",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/comment"});
 errors++;
 }
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate29.errors = vErrors;
@@ -1629,16 +1628,16 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.page !== undefined && func0.call(data, "page")){
 let data0 = data.page;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 999999999 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 }
@@ -1646,16 +1645,16 @@ errors++;
 if(data.limit !== undefined && func0.call(data, "limit")){
 let data1 = data.limit;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 }
@@ -1664,16 +1663,16 @@ if(data.twinId !== undefined && func0.call(data, "twinId")){
 let data2 = data.twinId;
 if(typeof data2 === "string"){
 if(func47(data2) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 if(!pattern0.test(data2)){
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 }
@@ -1681,20 +1680,20 @@ if(data.from !== undefined && func0.call(data, "from")){
 let data3 = data.from;
 if(typeof data3 === "string"){
 if(func47(data3) > 10){
-(vErrors ??= []).push({instancePath:instancePath+"/from",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
 if(func47(data3) < 10){
-(vErrors ??= []).push({instancePath:instancePath+"/from",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
 if(!pattern31.test(data3)){
-(vErrors ??= []).push({instancePath:instancePath+"/from",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/from",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
 }
@@ -1702,37 +1701,37 @@ if(data.to !== undefined && func0.call(data, "to")){
 let data4 = data.to;
 if(typeof data4 === "string"){
 if(func47(data4) > 10){
-(vErrors ??= []).push({instancePath:instancePath+"/to",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
 if(func47(data4) < 10){
-(vErrors ??= []).push({instancePath:instancePath+"/to",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
 if(!pattern31.test(data4)){
-(vErrors ??= []).push({instancePath:instancePath+"/to",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/to",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
 }
 if(data.rating !== undefined && func0.call(data, "rating")){
 let data5 = data.rating;
 if(typeof data5 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/rating",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/rating"});
 errors++;
 }
 if(!((data5 === "up") || (data5 === "down"))){
-(vErrors ??= []).push({instancePath:instancePath+"/rating",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/rating"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate30.errors = vErrors;
@@ -1748,16 +1747,16 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.page !== undefined && func0.call(data, "page")){
 let data0 = data.page;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 999999999 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 }
@@ -1765,16 +1764,16 @@ errors++;
 if(data.limit !== undefined && func0.call(data, "limit")){
 let data1 = data.limit;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 }
@@ -1783,16 +1782,16 @@ if(data.twinId !== undefined && func0.call(data, "twinId")){
 let data2 = data.twinId;
 if(typeof data2 === "string"){
 if(func47(data2) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 if(!pattern0.test(data2)){
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/twinId",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
 errors++;
 }
 }
@@ -1800,20 +1799,20 @@ if(data.from !== undefined && func0.call(data, "from")){
 let data3 = data.from;
 if(typeof data3 === "string"){
 if(func47(data3) > 10){
-(vErrors ??= []).push({instancePath:instancePath+"/from",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
 if(func47(data3) < 10){
-(vErrors ??= []).push({instancePath:instancePath+"/from",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
 if(!pattern31.test(data3)){
-(vErrors ??= []).push({instancePath:instancePath+"/from",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/from",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
 }
@@ -1821,26 +1820,26 @@ if(data.to !== undefined && func0.call(data, "to")){
 let data4 = data.to;
 if(typeof data4 === "string"){
 if(func47(data4) > 10){
-(vErrors ??= []).push({instancePath:instancePath+"/to",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
 if(func47(data4) < 10){
-(vErrors ??= []).push({instancePath:instancePath+"/to",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
 if(!pattern31.test(data4)){
-(vErrors ??= []).push({instancePath:instancePath+"/to",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/to",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate31.errors = vErrors;
@@ -1856,16 +1855,16 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.page !== undefined && func0.call(data, "page")){
 let data0 = data.page;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 999999999 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
 errors++;
 }
 }
@@ -1873,16 +1872,16 @@ errors++;
 if(data.limit !== undefined && func0.call(data, "limit")){
 let data1 = data.limit;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 }
@@ -1890,11 +1889,11 @@ errors++;
 if(data.order !== undefined && func0.call(data, "order")){
 let data2 = data.order;
 if(typeof data2 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/order",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/order"});
 errors++;
 }
 if(!((data2 === "asc") || (data2 === "desc"))){
-(vErrors ??= []).push({instancePath:instancePath+"/order",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/order"});
 errors++;
 }
 }
@@ -1902,33 +1901,33 @@ if(data.after !== undefined && func0.call(data, "after")){
 let data3 = data.after;
 if(typeof data3 === "string"){
 if(func47(data3) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 if(!pattern0.test(data3)){
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 }
 if(data.path !== undefined && func0.call(data, "path")){
 let data4 = data.path;
 if(typeof data4 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/path",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/path"});
 errors++;
 }
 if(!(data4 === "all")){
-(vErrors ??= []).push({instancePath:instancePath+"/path",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/path"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate32.errors = vErrors;
@@ -1944,23 +1943,23 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.after !== undefined && func0.call(data, "after")){
 let data0 = data.after;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 999999999 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate33.errors = vErrors;
@@ -1975,31 +1974,31 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if((data.twin === undefined) || (!(func0.call(data, "twin")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "twin"}});
+(vErrors ??= []).push({instancePath,missing:"twin"});
 errors++;
 }
 if((data.question === undefined) || (!(func0.call(data, "question")))){
-(vErrors ??= []).push({instancePath,keyword:"required",params:{missingProperty: "question"}});
+(vErrors ??= []).push({instancePath,missing:"question"});
 errors++;
 }
 if(data.twin !== undefined && func0.call(data, "twin")){
 let data0 = data.twin;
 if(typeof data0 === "string"){
 if(func47(data0) > 255){
-(vErrors ??= []).push({instancePath:instancePath+"/twin",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twin"});
 errors++;
 }
 if(func47(data0) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/twin",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twin"});
 errors++;
 }
 if(!pattern0.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/twin",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twin"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/twin",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/twin"});
 errors++;
 }
 }
@@ -2007,20 +2006,20 @@ if(data.question !== undefined && func0.call(data, "question")){
 let data1 = data.question;
 if(typeof data1 === "string"){
 if(func47(data1) > 32000){
-(vErrors ??= []).push({instancePath:instancePath+"/question",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/question"});
 errors++;
 }
 if(func47(data1) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/question",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/question"});
 errors++;
 }
 if(!pattern0.test(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/question",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/question"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/question",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/question"});
 errors++;
 }
 }
@@ -2028,20 +2027,20 @@ if(data.conversation !== undefined && func0.call(data, "conversation")){
 let data2 = data.conversation;
 if(typeof data2 === "string"){
 if(func47(data2) > 255){
-(vErrors ??= []).push({instancePath:instancePath+"/conversation",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/conversation"});
 errors++;
 }
 if(func47(data2) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/conversation",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/conversation"});
 errors++;
 }
 if(!pattern43.test(data2)){
-(vErrors ??= []).push({instancePath:instancePath+"/conversation",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/conversation"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/conversation",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/conversation"});
 errors++;
 }
 }
@@ -2049,26 +2048,26 @@ if(data.requestKey !== undefined && func0.call(data, "requestKey")){
 let data3 = data.requestKey;
 if(typeof data3 === "string"){
 if(func47(data3) > 255){
-(vErrors ??= []).push({instancePath:instancePath+"/requestKey",keyword:"maxLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/requestKey"});
 errors++;
 }
 if(func47(data3) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/requestKey",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/requestKey"});
 errors++;
 }
 if(!pattern43.test(data3)){
-(vErrors ??= []).push({instancePath:instancePath+"/requestKey",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/requestKey"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/requestKey",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/requestKey"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate34.errors = vErrors;
@@ -2086,18 +2085,18 @@ if(data.after !== undefined && func0.call(data, "after")){
 let data0 = data.after;
 if(typeof data0 === "string"){
 if(!pattern45.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate35.errors = vErrors;
@@ -2113,34 +2112,34 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.stream !== undefined && func0.call(data, "stream")){
 let data0 = data.stream;
 if(typeof data0 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/stream",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/stream"});
 errors++;
 }
 if(!((data0 === "true") || (data0 === "false"))){
-(vErrors ??= []).push({instancePath:instancePath+"/stream",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/stream"});
 errors++;
 }
 }
 if(data.starting_after !== undefined && func0.call(data, "starting_after")){
 let data1 = data.starting_after;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-(vErrors ??= []).push({instancePath:instancePath+"/starting_after",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/starting_after"});
 errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 999999999 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/starting_after",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/starting_after"});
 errors++;
 }
 if(data1 < 0 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/starting_after",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/starting_after"});
 errors++;
 }
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate36.errors = vErrors;
@@ -2156,16 +2155,16 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.limit !== undefined && func0.call(data, "limit")){
 let data0 = data.limit;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 100 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"maximum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit",keyword:"minimum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
 errors++;
 }
 }
@@ -2173,11 +2172,11 @@ errors++;
 if(data.order !== undefined && func0.call(data, "order")){
 let data1 = data.order;
 if(typeof data1 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/order",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/order"});
 errors++;
 }
 if(!((data1 === "asc") || (data1 === "desc"))){
-(vErrors ??= []).push({instancePath:instancePath+"/order",keyword:"enum",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/order"});
 errors++;
 }
 }
@@ -2185,22 +2184,22 @@ if(data.after !== undefined && func0.call(data, "after")){
 let data2 = data.after;
 if(typeof data2 === "string"){
 if(func47(data2) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"minLength",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 if(!pattern0.test(data2)){
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"pattern",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 }
 else {
-(vErrors ??= []).push({instancePath:instancePath+"/after",keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 }
 }
 else {
-(vErrors ??= []).push({instancePath,keyword:"type",params:{}});
+(vErrors ??= []).push({instancePath});
 errors++;
 }
 validate37.errors = vErrors;
