@@ -24,7 +24,12 @@ export async function measure(entry: string, external: string[] = []) {
 }
 
 /** What the core loads by `import()`: an engine, at its first reply; the API's description; what owners' twins take. */
-const loadedLater = ["./knowledge/mod.ts", "./adapters/twin-text/mod.ts", "./api/document/mod.ts", "./twin-versions.ts"];
+const loadedLater = [
+  "./knowledge/mod.ts",
+  "./adapters/twin-text/mod.ts",
+  "./api/document/mod.ts",
+  "./twin-versions.ts",
+];
 
 /** The size of the package's entry, with the packages that it imports, without `jose` and what it loads when it is first asked for. */
 export async function measureCore(): Promise<number> {
