@@ -7,7 +7,7 @@
 import { createConversation, findConversation, findTwin, findTwins } from "../../core/api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { requireScope } from "../../core/http/admission.ts";
-import { claimOf } from "../../core/http/idempotency.ts";
+import { claimOf, once } from "../../core/http/idempotency.ts";
 import { requireValid } from "../../core/http/input.ts";
 import type { Call, CallerReach, HandlerContext, Result } from "../../core/http/route.ts";
 import type { ReplyFeed } from "../../core/replies/replies.ts";
@@ -142,14 +142,13 @@ async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): 
   const body = { twin: twinId, content, conversation };
   const keyed = { fields: { ...fields, idempotencyKey: requestKey }, reach, body };
   const claim = claimOf(keyed, { path: "/mcp", now: clock.now(), sha256 });
-  let made = claim && (await store.findClaim(claim));
-  if (!made) {
+  const sent = await once(store, claim, async () => {
     const known =
       conversation === undefined ? undefined : await findConversation(context, reach, conversation);
     if (conversation !== undefined && known?.twinId !== twin.id) conversationNotFound();
     const once = claim && { ...claim, path: `/mcp#${twin.id}` }; // a key makes one conversation
     const conversationId = known?.id ?? (await createConversation(context, reach, twin.id, { claim: once }));
-    const sent = await replies.send({
+    return replies.send({
       ...{ ...reach, conversationId, twin, content, claim },
       ...{
         limits,
@@ -159,9 +158,9 @@ async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): 
         traceparent: fields.traceparent ?? undefined,
       },
     });
-    if ("feed" in sent) return sent.feed;
-    made = sent.claim;
-  }
+  });
+  if ("feed" in sent) return sent.feed;
+  const { claim: made } = sent;
   if (claim?.fingerprint !== made.fingerprint) {
     const message = "This requestKey was used with other arguments; send the same arguments, or another key.";
     throw new ApiError("idempotency_key_reused", message);

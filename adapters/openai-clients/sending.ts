@@ -9,6 +9,7 @@ import { LRUCache } from "lru-cache";
 import { isWithin } from "../../core/base/clock.ts";
 import {
   claimOf,
+  once,
   replayedHeaders,
   requireIdempotencyKey,
   requireSameFields,
@@ -82,14 +83,10 @@ async function sendWithKey(call: Call, context: HandlerContext, sending: Sending
   requireIdempotencyKey("supported", call.fields.idempotencyKey);
   const request = { fields: call.fields, reach, body: fields };
   const claim = claimOf(request, { path, now: clock.now(), sha256 });
-  let made = claim && (await store.findClaim(claim));
-  if (!made) {
-    const sent = await send(claim);
-    if ("feed" in sent) return { feed: sent.feed, headers: {} };
-    made = sent.claim;
-  }
-  requireSameFields(claim, made);
-  const reply = (await store.getMessage(reach, made.resourceId, whole)) ?? messageNotFound();
+  const sent = await once(store, claim, () => send(claim));
+  if ("feed" in sent) return { feed: sent.feed, headers: {} };
+  requireSameFields(claim, sent.claim);
+  const reply = (await store.getMessage(reach, sent.claim.resourceId, whole)) ?? messageNotFound();
   return { feed: replies.find(reach, reply), headers: replayedHeaders };
 }
 

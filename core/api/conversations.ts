@@ -6,7 +6,7 @@
 
 import { keyRequired } from "../auth/credentials.ts";
 import { invalidApiKey } from "../auth/key-lookup.ts";
-import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
+import { claimOf, once, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type CallerReach, type HandlerContext, route } from "../http/route.ts";
 import {
   type Answerer,
@@ -46,8 +46,7 @@ export const conversationRoutes = [
       const now = clock.now();
       const endUser = endUserOf(reach, body.endUser);
       const claim = claimOf({ fields, reach, body }, { path: "/conversations", endUser, now, sha256 });
-      let made = claim && (await store.findClaim(claim));
-      if (!made) {
+      const created = await once(store, claim, async () => {
         await requireTwin(twins, reach, body.twinId);
         const { twinId, title = null } = body;
         const metadata = { ...body.metadata };
@@ -55,11 +54,11 @@ export const conversationRoutes = [
         const conversation = newConversation(fields, now);
         const found = await store.createConversation(conversation, claim, reach.clientToken);
         if (found === "token_ended") throw invalidApiKey({ reason: "revoked" });
-        if (!found) return located(context, conversation);
-        made = found;
-      }
-      requireSameFields(claim, made);
-      const conversation = await requireConversation(store, reach, made.resourceId);
+        return found ? { claim: found } : { conversation };
+      });
+      if ("conversation" in created) return located(context, created.conversation);
+      requireSameFields(claim, created.claim);
+      const conversation = await requireConversation(store, reach, created.claim.resourceId);
       return located(context, conversation, replayedHeaders);
     },
   }),

@@ -5,7 +5,7 @@
  */
 
 import { keyRequired } from "../auth/credentials.ts";
-import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
+import { claimOf, once, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
 import type { ReplyFeed } from "../replies/replies.ts";
 import { readPortions } from "../store/portions.ts";
@@ -288,16 +288,15 @@ async function send(
   const { caller, body, fields, requestId } = call;
   const { reach, limits, budgets } = caller;
   const { store, twins, replies } = context;
-  const { conversation, claim, made: known } = await findClaimed(call, context);
+  const { conversation, claim } = await claimIn(call, context);
   const { id: conversationId, twinId } = conversation;
-  let made = known;
-  if (!made) {
+  const sent = await once(store, claim, async () => {
     const twin = await findTwin(twins, reach, twinId);
     if (!twin) {
       await requireConversation(store, reach, conversationId); // it may have been deleted since it was cached
       return twinNotFound();
     }
-    const sent = await replies.sendOrWait({
+    return replies.sendOrWait({
       limits,
       budgets,
       conversationId,
@@ -314,11 +313,10 @@ async function send(
       received: call.received,
       ...reach,
     });
-    if ("feed" in sent) return { feed: sent.feed, reply: sent.reply, headers: {} };
-    if ("message" in sent) return { waiting: sent.message, headers: {} };
-    made = sent.claim;
-  }
-  const message = await findMade(call, context, { conversationId, claim, made });
+  });
+  if ("feed" in sent) return { feed: sent.feed, reply: sent.reply, headers: {} };
+  if ("message" in sent) return { waiting: sent.message, headers: {} };
+  const message = await findMade(call, context, { conversationId, claim, made: sent.claim });
   const repeated = { headers: replayedHeaders, repeated: true } as const;
   if (message.role === "user") return { waiting: message, ...repeated };
   return { feed: replies.find(reach, message), reply: message, ...repeated };
@@ -329,12 +327,11 @@ async function say(call: Call<unknown, SendBody>, context: HandlerContext): Prom
   const { caller, body } = call;
   const { reach } = caller;
   if (reach.endUser !== undefined) throw keyRequired("no end user may store a message without a reply");
-  const { conversation, claim, made: known } = await findClaimed(call, context);
+  const { conversation, claim } = await claimIn(call, context);
   const { id: conversationId } = conversation;
-  let made = known;
-  if (!made) {
-    const { role = "user", content, author = null, answeredBy, after, whenBusy } = body;
-    const said = await context.replies.say({
+  const { role = "user", content, author = null, answeredBy, after, whenBusy } = body;
+  const said = await once(context.store, claim, () =>
+    context.replies.say({
       conversationId,
       role,
       content,
@@ -344,24 +341,22 @@ async function say(call: Call<unknown, SendBody>, context: HandlerContext): Prom
       replaces: whenBusy === "replace",
       claim,
       ...reach,
-    });
-    if ("message" in said) return { status: 201, data: messageResource(said.message) };
-    made = said.claim;
-  }
-  const message = await findMade(call, context, { conversationId, claim, made });
+    }),
+  );
+  if ("message" in said) return { status: 201, data: messageResource(said.message) };
+  const message = await findMade(call, context, { conversationId, claim, made: said.claim });
   return { status: 201, data: messageResource(message), headers: replayedHeaders };
 }
 
-/** The conversation, and what an equal request stored in it. */
-async function findClaimed(call: Call<unknown, SendBody>, { replies, store, clock, sha256 }: HandlerContext) {
+/** The conversation, and the request's claim on a message in it. */
+async function claimIn(call: Call<unknown, SendBody>, { replies, clock, sha256 }: HandlerContext) {
   const { caller, params, fields } = call;
   const { reach } = caller;
   const conversation = (await replies.findConversation(reach, params.id)) ?? conversationNotFound();
   requireTwinInReach(reach, conversation);
   const { whenBusy: _, ...body } = call.body; // it says when, and not what
   const options = { path: messagesPath(conversation.id), now: clock.now(), sha256 };
-  const claim = claimOf({ fields, reach, body }, options);
-  return { conversation, claim, made: claim && (await store.findClaim(claim)) };
+  return { conversation, claim: claimOf({ fields, reach, body }, options) };
 }
 
 /** What an equal request stored. First, because the conversation may have been deleted since it was cached, which is 404 with any fields. */

@@ -159,11 +159,8 @@ function fromKey(
   { requestsPerHour, maxRunningReplies: most, ownerTokensPerDay }: Allowances,
 ): Caller {
   const { owner, scope } = key;
-  const ofKey = budgetsOf({ scope: "key", owner, of: key.id, endUser: null }, key);
-  const ofOwner = budgetsOf(
-    { scope: "owner", owner, of: "", endUser: null },
-    { tokensPerDay: ownerTokensPerDay ?? null, tokensPerMonth: null },
-  );
+  const ofKey = limitedBudgets({ scope: "key", owner, of: key.id, endUser: null }, key);
+  const ofOwner = ownerBudgets(owner, ownerTokensPerDay);
   const limits = [{ id: key.id, most }];
   const bucket = { id: key.id, policy: { capacity: key.requestsPerHour ?? requestsPerHour[scope] } };
   if (!clientToken) {
@@ -171,7 +168,7 @@ function fromKey(
     return { owner, reach: { owner }, scope, key, bucket, limits, budgets, ownBudgets: budgets };
   }
   const { endUser, twinIds } = clientToken;
-  const ownBudgets = budgetsOf({ scope: "endUser", owner, of: key.id, endUser }, clientToken);
+  const ownBudgets = limitedBudgets({ scope: "endUser", owner, of: key.id, endUser }, clientToken);
   return {
     owner,
     reach: { owner, endUser, twinIds: twinIds ?? undefined, clientToken: clientToken.hash },
@@ -187,8 +184,8 @@ function fromKey(
 
 const none: readonly TokenBudget[] = [];
 
-/** The budgets that have a limit. */
-function budgetsOf(
+/** Those of the budgets of a day and a month that have a limit. */
+function limitedBudgets(
   whose: Omit<TokenBudget, "period" | "limit">,
   { tokensPerDay, tokensPerMonth }: Pick<ApiKeyRecord, "tokensPerDay" | "tokensPerMonth">,
 ): readonly TokenBudget[] {
@@ -197,6 +194,11 @@ function budgetsOf(
     ...(tokensPerDay === null ? none : [{ ...whose, period: "day" as const, limit: tokensPerDay }]),
     ...(tokensPerMonth === null ? none : [{ ...whose, period: "month" as const, limit: tokensPerMonth }]),
   ];
+}
+
+function ownerBudgets(owner: string, ownerTokensPerDay: number | undefined): readonly TokenBudget[] {
+  const limits = { tokensPerDay: ownerTokensPerDay ?? null, tokensPerMonth: null };
+  return limitedBudgets({ scope: "owner", owner, of: "", endUser: null }, limits);
 }
 
 function joined(some: readonly TokenBudget[], more: readonly TokenBudget[]): readonly TokenBudget[] {
@@ -218,10 +220,7 @@ function fromHost(
   const policy = { capacity: user.requestsPerHour ?? requestsPerHour[scope] };
   const reach = { owner, endUser: endUser ?? undefined };
   const id = bucketOfUser(owner, endUser);
-  const budgets = budgetsOf(
-    { scope: "owner", owner, of: "", endUser: null },
-    { tokensPerDay: ownerTokensPerDay ?? null, tokensPerMonth: null },
-  );
+  const budgets = ownerBudgets(owner, ownerTokensPerDay);
   const ownBudgets = endUser ? none : budgets;
   return {
     ...{ owner, reach, scope, key: undefined, bucket: { id, policy } },
