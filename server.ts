@@ -45,10 +45,12 @@ import { besideStarters } from "./server/playground/starters.ts";
 import {
   exitOnStrayErrors,
   loadEnvironmentFile,
+  logStderr,
   runtime,
   shownProgram,
   stopOnSignals,
   useProxies,
+  writeToStderr,
 } from "./server/process.ts";
 import { ConfigError, changedSettings, nameOf, type Settings, shownSettings } from "./server/settings.ts";
 import { blameDatabase, logNewFile, openStorage, type Storage } from "./server/storage.ts";
@@ -106,6 +108,7 @@ async function main(): Promise<void> {
 /** Starts the server. Resolves once it listens; the signal handlers end the process. */
 async function run(settings: Settings): Promise<void> {
   const log = openLog(settings);
+  logStderr(log);
   exitOnStrayErrors(log);
   const parts = createParts(log);
   stopOnSignals(log, parts.close); // before anything is open: a signal may arrive in the meantime
@@ -156,7 +159,7 @@ async function run(settings: Settings): Promise<void> {
     backups = answerBackupRequests(settings.database.path, storage.backup, log);
   process.stdout.write(`listening on ${server.url}\n`);
   if (process.stderr.isTTY)
-    process.stderr.write(await firstSteps({ settings, secret, twins, signIn, url: server.url }));
+    writeToStderr(await firstSteps({ settings, secret, twins, signIn, url: server.url }));
   logNewFile(storage, log);
   warnOfSamples(settings, twinsDir, log);
   logStart(settings, twinsDir, log);
@@ -286,7 +289,7 @@ function cannotListen({ host, port, name }: Listening, cause: unknown): Error {
 
 function fail(error: unknown): never {
   const [line] = (error instanceof Error ? error.message : String(error)).split("\n");
-  process.stderr.write(`twin-service: ${visibleLine(maskCredentials(line ?? ""))}\n`);
+  writeToStderr(`twin-service: ${visibleLine(maskCredentials(line ?? ""))}\n`);
   process.exit(1);
 }
 

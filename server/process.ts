@@ -4,12 +4,14 @@
  * @module
  */
 
+import { Console } from "node:console";
 import { readFileSync, writeSync } from "node:fs";
 import { basename, relative, sep } from "node:path";
 import process from "node:process";
-import { format, parseEnv } from "node:util";
+import { Writable } from "node:stream";
+import { parseEnv } from "node:util";
 import { codeOf } from "../adapters/system.ts";
-import type { Log } from "../core/base/log.ts";
+import type { Log, LogLevel } from "../core/base/log.ts";
 import packageInfo from "../package.json" with { type: "json" };
 
 type Runtime = "node" | "deno" | "bun";
@@ -74,13 +76,16 @@ export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes); // without the mark, if there is one
 }
 
+/** Writes to stderr, also where what packages write there is logged. */
+export const writeToStderr = process.stderr.write.bind(process.stderr) as (text: string) => unknown;
+
 /**
  * Writes lines to stderr, those of one turn of the event loop at once. Loses what cannot be written: a reader of the log
  * that closed the pipe must not take the server down, and a full disk may have room again later.
  */
 export function createLineWriter(): (line: string) => void {
   let pending = "";
-  const write = runtime === "deno" ? writeOnDeno : (text: string) => void process.stderr.write(text);
+  const write = runtime === "deno" ? writeOnDeno : writeToStderr;
   const flush = (): void => {
     if (pending !== "") write(pending);
     pending = "";
@@ -121,12 +126,36 @@ export function logWarnings(log: Log): void {
   });
 }
 
-/** Logs what packages print, such as a reader of PDF: their lines would stand between those of the log, or in an output. */
+/**
+ * Logs what packages print, such as a reader of PDF: their lines would stand between those of the log, or in an output.
+ */
 export function logConsole(log: Log): void {
-  for (const method of ["debug", "log", "info", "trace", "dir", "table", "warn", "error"] as const) {
-    const level = method === "warn" || method === "error" ? "warn" : "debug";
-    console[method] = (...printed: unknown[]) => log(level, "a package prints", { text: format(...printed) });
-  }
+  const printed = (level: LogLevel) =>
+    new Writable({
+      decodeStrings: false,
+      write(text, _encoding, done) {
+        logPrinted(log, level, text);
+        done();
+      },
+    });
+  Object.assign(
+    console,
+    new Console({ stdout: printed("debug"), stderr: printed("warn"), colorMode: false }),
+  );
+}
+
+/** Logs what packages write to stderr themselves. What is the server's own goes there by {@link writeToStderr}. */
+export function logStderr(log: Log): void {
+  process.stderr.write = (text: string | Uint8Array, encoding?: unknown, done = encoding) => {
+    logPrinted(log, "debug", text);
+    if (typeof done === "function") queueMicrotask(() => done());
+    return true;
+  };
+}
+
+function logPrinted(log: Log, level: LogLevel, text: string | Uint8Array): void {
+  const lines = typeof text === "string" ? text : new TextDecoder().decode(text);
+  log(level, "a package prints", { text: lines.replace(/\n$/, "") });
 }
 
 /**

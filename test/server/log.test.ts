@@ -62,8 +62,14 @@ describe("what the server logs", () => {
     skip: (runtime !== "node" && "needs Node's --import to run code before the server") || withoutSignals,
   }, async () => {
     const { flags } = await scratch();
-    const prints = "console.warn('Warning: %s', 'odd'); console.log('two\\nlines')";
-    const early = encodeURIComponent(`process.once("SIGUSR2", () => { ${prints} })`);
+    const prints = `
+      console.warn("Warning: %s", "odd");
+      console.log("two\\nlines");
+      console.count("counted");
+      console.assert(false, "not so");
+      process.stderr.write("written\\n");
+    `;
+    const early = encodeURIComponent(`process.once("SIGUSR2", () => { ${prints} });`);
     const variables = { NODE_OPTIONS: `--import=data:text/javascript,${early}`, LOG_LEVEL: "debug" };
     const server = await startServer(flags, variables);
     server.signal("SIGUSR2");
@@ -79,6 +85,9 @@ describe("what the server logs", () => {
       [
         ["warn", "Warning: odd"],
         ["debug", "two\nlines"],
+        ["debug", "counted: 1"],
+        ["warn", "Assertion failed: not so"],
+        ["debug", "written"],
       ],
     );
     assert.equal(stdout, `listening on ${server.url}\n`);
