@@ -454,6 +454,55 @@ export class TwinChatElement extends Base {
   }
 }
 
+/** An attribute that is there. What is off is left out: some frameworks write `false` as a text, which is on. */
+type On = true | "";
+
+/**
+ * What JSX may write at the element. A page says so to its framework: to `react` (18 and 19) as below, to `preact` and
+ * `solid-js` in the same way, by their names.
+ *
+ * @example
+ * ```ts
+ * import type { TwinChatAttributes } from "twin-service/widget";
+ *
+ * declare module "react" {
+ *   namespace JSX {
+ *     interface IntrinsicElements {
+ *       "twin-chat": TwinChatAttributes;
+ *     }
+ *   }
+ * }
+ * ```
+ */
+export interface TwinChatAttributes {
+  readonly src?: string | undefined;
+  readonly twin: string;
+  readonly "token-url"?: string | undefined;
+  readonly launcher?: On | undefined;
+  readonly open?: On | undefined;
+  readonly expanded?: On | undefined;
+  readonly images?: On | undefined;
+  readonly theme?: "light" | "dark" | "auto" | undefined;
+  readonly name?: string | undefined;
+  readonly starters?: string | undefined;
+  /** The language of its texts, and what else every element may have. */
+  readonly lang?: string | undefined;
+  readonly id?: string | undefined;
+  readonly class?: string | undefined;
+  readonly className?: string | undefined;
+  readonly slot?: string | undefined;
+  readonly style?: string | object | undefined;
+  readonly hidden?: On | undefined;
+  /** The framework's own: its key, its reference to the element, and what fills the slots. */
+  readonly key?: string | number | bigint | null | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: each framework has another type for this
+  readonly ref?: any;
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  readonly children?: any;
+  /** One of its texts, such as `text-send`. */
+  readonly [text: `text-${string}`]: string | undefined;
+}
+
 if (globalThis.customElements?.get("twin-chat") === undefined) {
   globalThis.customElements?.define("twin-chat", TwinChatElement);
 }
