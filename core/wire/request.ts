@@ -158,3 +158,18 @@ export function trimBlanks(text: string): string {
 function isBlank(text: string, index: number): boolean {
   return text[index] === " " || text[index] === "\t";
 }
+
+/** What proxies add. */
+const forwardingFields = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+];
+
+/** Whether a request came through a proxy, as it says. */
+export function isForwarded(headers: RequestHeaders): boolean {
+  return forwardingFields.some((name) => headers.get(name) !== null);
+}

@@ -6,7 +6,7 @@
 
 import { hash } from "node:crypto";
 import type { PageSource, ServedPage } from "../../core/api/routes.ts";
-import type { RequestHeaders } from "../../core/wire/request.ts";
+import { isForwarded, type RequestHeaders } from "../../core/wire/request.ts";
 import packageInfo from "../../package.json" with { type: "json" };
 import { playground } from "../../web/built/playground.ts";
 import { reference } from "../../web/built/reference.ts";
@@ -88,15 +88,5 @@ export function isLoopback(host: string): boolean {
 export function isLocal(headers: RequestHeaders): boolean {
   const [, host = ""] =
     /^(?:\[(.+)\]|([^:]+))(?::\d+)?$/.exec(headers.get("host") ?? "")?.filter(Boolean) ?? [];
-  return isLoopback(host) && forwardingFields.every((name) => headers.get(name) === null);
+  return isLoopback(host) && !isForwarded(headers);
 }
-
-/** What proxies add. */
-const forwardingFields = [
-  "forwarded",
-  "via",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "x-real-ip",
-];

@@ -17,7 +17,7 @@ import { settle } from "../support/clock.ts";
 import { collectGarbage } from "../support/garbage.ts";
 import { createGate } from "../support/gate.ts";
 import { countConversations, inProcess, openFixture, overSocket } from "../support/harness.ts";
-import { assertRefused, head, parseAnswers, sendBytes, talk } from "../support/raw-socket.ts";
+import { assertRefused, head, parseAnswers, post, sendBytes, talk } from "../support/raw-socket.ts";
 import { stopTimers } from "./hosted.ts";
 
 const health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -262,6 +262,31 @@ test("during a shutdown, an open connection learns from /readyz that the server 
     [200, "keep-alive"],
     [503, "close"],
   ]);
+  run.finish();
+  await stream.rest();
+  await closing;
+});
+
+test("during a shutdown, a proxy's connections close as they are idle, so that it asks another server", async () => {
+  await using chat = await openChat(inProcess);
+  const server = await serve(chat.service, { port: 0 });
+  const stream = await chat.stream(); // what the shutdown waits for
+  const run = await chat.engine.next();
+  const through = (request: string) => request.replace("\r\n", "\r\nX-Forwarded-For: 192.0.2.7\r\n");
+  const idle = createGate();
+  const idleEnded = talk(
+    server.url,
+    (socket) => socket.write(through(health)),
+    () => idle.open(),
+  );
+  const other = post(chat, "messages/stream", await chat.fixture.conversation(chat.key, "scripted"));
+  const streamed = talk(server.url, (socket) => socket.write(through(other)));
+  const itsRun = await chat.engine.next();
+  await idle.opened;
+  const closing = server.close({ graceMs: 10_000 });
+  assert.deepEqual(outcomes(await idleEnded), [[200, "keep-alive"]]);
+  itsRun.finish();
+  assert.match(await streamed, /"type":"complete"/);
   run.finish();
   await stream.rest();
   await closing;

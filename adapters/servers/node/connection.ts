@@ -9,7 +9,7 @@
 import { ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { Service } from "../../../core/service.ts";
-import { type Answer, isEventStream } from "../../../core/wire/request.ts";
+import { type Answer, isEventStream, isForwarded } from "../../../core/wire/request.ts";
 import { writeEvents, writeWhole } from "./body.ts";
 import type { NodeRequest } from "./request.ts";
 
@@ -25,6 +25,8 @@ interface Pending {
 /** One connection, and its requests that are not answered yet. */
 export class Connection {
   readonly #socket: Socket;
+  /** Whether a proxy has opened it, as the first request says. */
+  #isOfProxy: boolean | undefined;
   #current: Pending | undefined;
   readonly #waiting: Pending[] = [];
   /** What follows the last answer, once no further request will be read. */
@@ -41,6 +43,7 @@ export class Connection {
    */
   enter(request: NodeRequest, begin: () => void): void {
     const pending = { request, begin };
+    this.#isOfProxy ??= isForwarded(request.headers);
     if (!this.#socket.writable) return;
     if (!this.#current) this.#begin(pending);
     else if (this.#waiting.push(pending) > mostWaiting) this.#socket.destroy();
@@ -59,6 +62,14 @@ export class Connection {
     if (next) this.#begin(next);
     else this.#end?.();
   };
+
+  /**
+   * Closes a proxy's connection, as {@link Connection.close} does: it goes to another server then, where on an open
+   * connection it would pass on the refusal. A client without a proxy has only this one, and is told.
+   */
+  leaveProxy(): void {
+    if (this.#isOfProxy) this.close();
+  }
 
   /** Closes the connection once the requests so far are answered. */
   close(): void {

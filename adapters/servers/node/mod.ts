@@ -90,6 +90,7 @@ export async function serve(service: Service, options: ServeOptions = {}): Promi
     const closed = new Promise<void>((resolve) => {
       TcpServer.prototype.close.call(server, () => resolve());
     });
+    for (const connection of connections) connection.leaveProxy();
     await service.close({ graceMs });
     const timer = setTimeout(() => server.closeAllConnections(), lastAnswersMs);
     for (const connection of connections) connection.close();
