@@ -6,6 +6,7 @@
 
 import { route } from "../http/route.ts";
 import { mostDocumentBytes, readContent } from "../twins/own-twins.ts";
+import type { ReadTwin } from "../twins/reader.ts";
 import { ApiError, tooMuchAtOnce, twinNotFound, validationError } from "../wire/errors.ts";
 import { timeOf } from "../wire/resources.ts";
 import {
@@ -63,13 +64,22 @@ export const ownTwinRoutes = [
     bytes: { types: textTypes },
     maxBodyBytes: mostFileBytes,
     success: { status: 200, description: "What is wrong with it.", schema: twinCheckSchema },
+    errors: ["twin_exists"],
     async handle({ caller: { owner }, query, body }, context) {
-      const { ask, requireOwnTwins } = await versions();
+      const { ask, requireOwnTwins, twinExists } = await versions();
       const own = requireOwnTwins(context);
-      const read = await own.judge(owner, undefined, body);
+      const { id } = query;
+      if (id !== undefined && (await own.operators(owner, id))) throw twinExists();
+      const read = await own.judge(owner, id, body);
       if ("faults" in read) return { data: { faults: read.faults, tests: null } };
-      const tests = query.tests === "skip" ? null : await ask(context, own, "check", read, async () => []);
-      return { data: { faults: [], tests } };
+      const current = id === undefined ? undefined : await context.twins.get(owner, id);
+      const asked = (tests: ReadTwin["tests"]) =>
+        ask(context, own, id ?? "check", { ...read, tests }, async () => current?.documents ?? []);
+      const tests = query.tests === "skip" ? null : await asked(read.tests);
+      if (query.ask === undefined) return { data: { faults: [], tests } };
+      // No answer is without an empty text, so it is told as that of a failed test.
+      const { failed } = await asked([{ ask: query.ask, never: [""], line: 1 }]);
+      return { data: { faults: [], tests, answer: failed[0]?.answer ?? null } };
     },
   }),
 

@@ -5,11 +5,13 @@
  */
 
 import { route } from "../http/route.ts";
-import { byName } from "../twins/twins.ts";
+import { byName, createTwinList } from "../twins/twins.ts";
 import { twinJson } from "../wire/resources.ts";
-import { pageQuerySchema, twinSchema } from "../wire/schemas.ts";
+import { twinSchema, twinsQuerySchema } from "../wire/schemas.ts";
 import { findProfile, requireProfile } from "./lookup.ts";
 import { pageOfJson, sliceOf } from "./pagination.ts";
+
+const noTwins = createTwinList([]);
 
 export const twinRoutes = [
   route({
@@ -19,13 +21,14 @@ export const twinRoutes = [
     summary: "List the twins you may use, by name",
     credential: "api_key",
     scope: "read_only",
-    query: pageQuerySchema,
+    query: twinsQuerySchema,
     success: { status: 200, description: "A page of twins.", schema: twinSchema, list: true },
-    async handle({ caller: { reach }, query }, { twins }) {
+    async handle({ caller: { reach }, query }, { twins, ownTwins }) {
       const { owner, twinIds } = reach;
       const slice = sliceOf(query);
-      if (!twinIds) return pageOfJson(query, await twins.list(owner, slice), twinJson);
-      const found = await Promise.all(twinIds.map((id) => findProfile(twins, reach, id)));
+      const source = query.own ? (ownTwins?.madeByOwners ?? noTwins) : twins;
+      if (!twinIds) return pageOfJson(query, await source.list(owner, slice), twinJson);
+      const found = await Promise.all(twinIds.map((id) => findProfile(source, reach, id)));
       const some = found.filter((twin) => twin !== undefined).sort(byName);
       const items = some.slice(slice.offset, slice.offset + slice.limit);
       return pageOfJson(query, { items, total: some.length }, twinJson);

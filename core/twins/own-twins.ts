@@ -108,6 +108,11 @@ export class TooMuchToRead extends Error {}
 export class OwnTwins implements TwinSource {
   readonly reader: TwinReader;
   readonly maxTwins: number;
+  /** Those that owners have made, without the operator's. */
+  readonly madeByOwners: TwinSource = {
+    list: async (owner, slice) => this.#listOwn(owner, slice, await allOf(this.#parts.twins, owner)),
+    get: async (owner, id) => ((await this.operators(owner, id)) ? undefined : this.get(owner, id)),
+  };
   readonly #parts: OwnTwinsParts;
   /** By owner and id. */
   readonly #heads = new LRUCache<string, Head>({ max: mostHeads });
@@ -143,15 +148,23 @@ export class OwnTwins implements TwinSource {
 
   /** The operator's and the owner's as one list. Of the owner's, only those are read that can be on the page. */
   async list(owner: string, { offset, limit }: Slice): Promise<Listing<TwinProfile>> {
-    const { twins, store } = this.#parts;
-    const operators = await allOf(twins, owner);
+    const operators = await allOf(this.#parts.twins, owner);
     const from = Math.max(0, offset - operators.length);
-    const except = operators.map(({ id }) => id);
-    const own = await store.listOwnTwins(owner, { offset: from, limit: offset + limit - from, except });
-    for (const id of own.excepted) this.tellHidden(owner, id);
+    const own = await this.#listOwn(owner, { offset: from, limit: offset + limit - from }, operators);
     const merged = [...operators, ...own.items].sort(byName);
     const items = merged.slice(offset - from, offset - from + limit);
     return { items, total: operators.length + own.total };
+  }
+
+  async #listOwn(
+    owner: string,
+    slice: Slice,
+    operators: readonly TwinProfile[],
+  ): Promise<Listing<TwinProfile>> {
+    const except = operators.map(({ id }) => id);
+    const own = await this.#parts.store.listOwnTwins(owner, { ...slice, except });
+    for (const id of own.excepted) this.tellHidden(owner, id);
+    return own;
   }
 
   /** What an author may not choose, and what is not read as it looks; or what the file says. */

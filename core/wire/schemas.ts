@@ -32,6 +32,7 @@ import {
   documentParamsSchema,
   readFileQuerySchema,
   teachTwinSchema,
+  twinsQuerySchema,
   twinVersionParamsSchema,
 } from "./schemas/twins.ts";
 import { pageQuerySchema } from "./schemas/values.ts";
@@ -88,6 +89,7 @@ export const inputSchemas = {
   documentParams: documentParamsSchema,
   teachTwin: teachTwinSchema,
   pageQuery: pageQuerySchema,
+  twinsQuery: twinsQuerySchema,
   conversationsQuery: conversationsQuerySchema,
   usageQuery: usageQuerySchema,
   rateMessage: rateMessageSchema,

@@ -602,6 +602,54 @@ describe("twins that their owners make", () => {
     );
   });
 
+  test("a file is tried before it is stored, with the documents of the twin that it is for", async () => {
+    await using service = await open();
+    await service.made("odd/file", file);
+    await service.put("odd/documents/prices.md", "# Prices\n\nA coffee is three euros.\n");
+    const check = async (query: string, body = file) =>
+      service.send(`/api/v1/twins/check?${query}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${service.jwt}`, "content-type": "text/markdown" },
+        body,
+      });
+    const tried = async (query: string, body?: string) =>
+      dataOf<{ faults: unknown[]; tests: unknown; answer?: string | null }>(await check(query, body));
+    const question = encodeURIComponent("When do you open?");
+    const changed = file.replace("nine", "ten");
+    assert.match((await tried(`ask=${question}`, changed)).answer ?? "", /We open at ten/);
+    const asked = await tried(`id=odd&ask=${encodeURIComponent("Prices of a coffee?")}&tests=skip`);
+    assert.match(asked.answer ?? "", /three euros/);
+    assert.equal(asked.tests, null);
+    assert.doesNotMatch(
+      (await tried(`ask=${encodeURIComponent("Prices of a coffee?")}`)).answer ?? "",
+      /three/,
+    );
+    const fromDocument = file
+      .replace("source: Opening hours", "says: three")
+      .replace("When do you open?", "Prices of a coffee?");
+    assert.deepEqual((await tried("id=odd", fromDocument)).tests, { passed: 1, failed: [] });
+    assert.ok(!("answer" in (await tried("id=odd"))));
+    assert.equal((await dataOf<unknown[]>(await service.get("odd/versions"))).length, 2);
+    assert.match(await (await service.get("odd/file")).text(), /nine/);
+    await assertErrorAnswer(await check("id=echo"), 409, "twin_exists");
+    const other = await tried("id=odd", file.replace("name: Odd", "name: Odd\nid: even"));
+    assert.deepEqual(
+      (other.faults as { path: string }[]).map(({ path }) => path),
+      ["id"],
+    );
+  });
+
+  test("those that an owner has made are listed without the operator's", async () => {
+    await using service = await open();
+    await service.made("odd/file", file);
+    await service.made("even/file", file.replace("name: Odd", "name: Even"));
+    const key = await service.key();
+    assert.deepEqual(await listIds(service, key, "/twins?own=true"), ["even", "odd"]);
+    assert.deepEqual(await listIds(service, await service.key("full_access", "bob"), "/twins?own=true"), []);
+    await using none = await open({ ownTwins: { maxTwins: 0 } });
+    assert.deepEqual(await listIds(none, await none.key(), "/twins?own=true"), []);
+  });
+
   for (const [path, taught] of [
     ["question", { question: "What --> then?", answer: "x" }],
     ["question", { question: "One\nTwo", answer: "x" }],

@@ -1022,7 +1022,7 @@ validate20.errors = vErrors;
 return errors === 0;
 }
 
-const schema22 = {"type":"object","properties":{"tests":{"type":"string","enum":["run","require","skip"],"default":"run","description":"The golden questions of the file: require: one that fails refuses it."}}};
+const schema22 = {"type":"object","properties":{"tests":{"type":"string","enum":["run","require","skip"],"default":"run","description":"The golden questions of the file: require: one that fails refuses it."},"id":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"The twin that it is for: what is asked knows its documents, too."},"ask":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"A question besides, whose answer is told."}}};
 
 function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1036,6 +1036,44 @@ errors++;
 }
 if(!(((data0 === "run") || (data0 === "require")) || (data0 === "skip"))){
 (vErrors ??= []).push({instancePath:instancePath+"/tests"});
+errors++;
+}
+}
+if(data.id !== undefined && func0.call(data, "id")){
+let data1 = data.id;
+if(typeof data1 === "string"){
+if(func47(data1) < 1){
+(vErrors ??= []).push({instancePath:instancePath+"/id"});
+errors++;
+}
+if(!pattern0.test(data1)){
+(vErrors ??= []).push({instancePath:instancePath+"/id"});
+errors++;
+}
+}
+else {
+(vErrors ??= []).push({instancePath:instancePath+"/id"});
+errors++;
+}
+}
+if(data.ask !== undefined && func0.call(data, "ask")){
+let data2 = data.ask;
+if(typeof data2 === "string"){
+if(func47(data2) > 1000){
+(vErrors ??= []).push({instancePath:instancePath+"/ask"});
+errors++;
+}
+if(func47(data2) < 1){
+(vErrors ??= []).push({instancePath:instancePath+"/ask"});
+errors++;
+}
+if(!pattern0.test(data2)){
+(vErrors ??= []).push({instancePath:instancePath+"/ask"});
+errors++;
+}
+}
+else {
+(vErrors ??= []).push({instancePath:instancePath+"/ask"});
 errors++;
 }
 }
@@ -1081,7 +1119,7 @@ return errors === 0;
 }
 
 const schema24 = {"type":"object","properties":{"version":{"type":"string","pattern":"^[1-9][0-9]*$","minLength":1,"maxLength":9,"description":"The number of the version."}},"required":["version"]};
-const pattern22 = new RegExp("^[1-9][0-9]*$", "u");
+const pattern24 = new RegExp("^[1-9][0-9]*$", "u");
 
 function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1102,7 +1140,7 @@ if(func47(data0) < 1){
 (vErrors ??= []).push({instancePath:instancePath+"/version"});
 errors++;
 }
-if(!pattern22.test(data0)){
+if(!pattern24.test(data0)){
 (vErrors ??= []).push({instancePath:instancePath+"/version"});
 errors++;
 }
@@ -1296,9 +1334,69 @@ validate26.errors = vErrors;
 return errors === 0;
 }
 
-const schema28 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Only conversations of this end user."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Only conversations in which this one answers."},"waiting":{"type":"string","enum":["true"],"description":"Only conversations in which a question waits for a person, the longest first."},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":1,"maxLength":64},"additionalProperties":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":0,"maxLength":512},"description":"Only conversations with these pairs."}}};
+const schema28 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"own":{"type":"string","enum":["true"],"description":"Only twins that their owner has made."}}};
 
 function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page !== undefined && func0.call(data, "page")){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 999999999 || isNaN(data0)){
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
+errors++;
+}
+}
+}
+if(data.limit !== undefined && func0.call(data, "limit")){
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
+errors++;
+}
+}
+}
+if(data.own !== undefined && func0.call(data, "own")){
+let data2 = data.own;
+if(typeof data2 !== "string"){
+(vErrors ??= []).push({instancePath:instancePath+"/own"});
+errors++;
+}
+if(!(data2 === "true")){
+(vErrors ??= []).push({instancePath:instancePath+"/own"});
+errors++;
+}
+}
+}
+else {
+(vErrors ??= []).push({instancePath});
+errors++;
+}
+validate27.errors = vErrors;
+return errors === 0;
+}
+
+const schema29 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Only conversations of this end user."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Only conversations in which this one answers."},"waiting":{"type":"string","enum":["true"],"description":"Only conversations in which a question waits for a person, the longest first."},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":1,"maxLength":64},"additionalProperties":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":0,"maxLength":512},"description":"Only conversations with these pairs."}}};
+
+function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1461,14 +1559,14 @@ else {
 (vErrors ??= []).push({instancePath});
 errors++;
 }
-validate27.errors = vErrors;
+validate28.errors = vErrors;
 return errors === 0;
 }
 
-const schema29 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100,"description":"Items on a page."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day","description":"What replies are summed by."}}};
-const pattern31 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
+const schema30 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100,"description":"Items on a page."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day","description":"What replies are summed by."}}};
+const pattern33 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
 
-function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1517,7 +1615,7 @@ if(func47(data2) < 10){
 (vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
-if(!pattern31.test(data2)){
+if(!pattern33.test(data2)){
 (vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
@@ -1538,7 +1636,7 @@ if(func47(data3) < 10){
 (vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
-if(!pattern31.test(data3)){
+if(!pattern33.test(data3)){
 (vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
@@ -1564,13 +1662,13 @@ else {
 (vErrors ??= []).push({instancePath});
 errors++;
 }
-validate28.errors = vErrors;
+validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema30 = {"type":"object","properties":{"rating":{"type":"string","enum":["up","down"],"description":"What the person thinks of the reply."},"comment":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"Why. Null: no comment."}},"required":["rating"]};
+const schema31 = {"type":"object","properties":{"rating":{"type":"string","enum":["up","down"],"description":"What the person thinks of the reply."},"comment":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"Why. Null: no comment."}},"required":["rating"]};
 
-function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1615,130 +1713,11 @@ else {
 (vErrors ??= []).push({instancePath});
 errors++;
 }
-validate29.errors = vErrors;
-return errors === 0;
-}
-
-const schema31 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."},"rating":{"type":"string","enum":["up","down"],"description":"Only with this rating. Default: both."}}};
-
-function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.page !== undefined && func0.call(data, "page")){
-let data0 = data.page;
-if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-(vErrors ??= []).push({instancePath:instancePath+"/page"});
-errors++;
-}
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 > 999999999 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page"});
-errors++;
-}
-if(data0 < 1 || isNaN(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/page"});
-errors++;
-}
-}
-}
-if(data.limit !== undefined && func0.call(data, "limit")){
-let data1 = data.limit;
-if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-(vErrors ??= []).push({instancePath:instancePath+"/limit"});
-errors++;
-}
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 > 100 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit"});
-errors++;
-}
-if(data1 < 1 || isNaN(data1)){
-(vErrors ??= []).push({instancePath:instancePath+"/limit"});
-errors++;
-}
-}
-}
-if(data.twinId !== undefined && func0.call(data, "twinId")){
-let data2 = data.twinId;
-if(typeof data2 === "string"){
-if(func47(data2) < 1){
-(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
-errors++;
-}
-if(!pattern0.test(data2)){
-(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
-errors++;
-}
-}
-else {
-(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
-errors++;
-}
-}
-if(data.from !== undefined && func0.call(data, "from")){
-let data3 = data.from;
-if(typeof data3 === "string"){
-if(func47(data3) > 10){
-(vErrors ??= []).push({instancePath:instancePath+"/from"});
-errors++;
-}
-if(func47(data3) < 10){
-(vErrors ??= []).push({instancePath:instancePath+"/from"});
-errors++;
-}
-if(!pattern31.test(data3)){
-(vErrors ??= []).push({instancePath:instancePath+"/from"});
-errors++;
-}
-}
-else {
-(vErrors ??= []).push({instancePath:instancePath+"/from"});
-errors++;
-}
-}
-if(data.to !== undefined && func0.call(data, "to")){
-let data4 = data.to;
-if(typeof data4 === "string"){
-if(func47(data4) > 10){
-(vErrors ??= []).push({instancePath:instancePath+"/to"});
-errors++;
-}
-if(func47(data4) < 10){
-(vErrors ??= []).push({instancePath:instancePath+"/to"});
-errors++;
-}
-if(!pattern31.test(data4)){
-(vErrors ??= []).push({instancePath:instancePath+"/to"});
-errors++;
-}
-}
-else {
-(vErrors ??= []).push({instancePath:instancePath+"/to"});
-errors++;
-}
-}
-if(data.rating !== undefined && func0.call(data, "rating")){
-let data5 = data.rating;
-if(typeof data5 !== "string"){
-(vErrors ??= []).push({instancePath:instancePath+"/rating"});
-errors++;
-}
-if(!((data5 === "up") || (data5 === "down"))){
-(vErrors ??= []).push({instancePath:instancePath+"/rating"});
-errors++;
-}
-}
-}
-else {
-(vErrors ??= []).push({instancePath});
-errors++;
-}
 validate30.errors = vErrors;
 return errors === 0;
 }
 
-const schema32 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."}}};
+const schema32 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."},"rating":{"type":"string","enum":["up","down"],"description":"Only with this rating. Default: both."}}};
 
 function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1806,7 +1785,7 @@ if(func47(data3) < 10){
 (vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
-if(!pattern31.test(data3)){
+if(!pattern33.test(data3)){
 (vErrors ??= []).push({instancePath:instancePath+"/from"});
 errors++;
 }
@@ -1827,7 +1806,126 @@ if(func47(data4) < 10){
 (vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
-if(!pattern31.test(data4)){
+if(!pattern33.test(data4)){
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
+errors++;
+}
+}
+else {
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
+errors++;
+}
+}
+if(data.rating !== undefined && func0.call(data, "rating")){
+let data5 = data.rating;
+if(typeof data5 !== "string"){
+(vErrors ??= []).push({instancePath:instancePath+"/rating"});
+errors++;
+}
+if(!((data5 === "up") || (data5 === "down"))){
+(vErrors ??= []).push({instancePath:instancePath+"/rating"});
+errors++;
+}
+}
+}
+else {
+(vErrors ??= []).push({instancePath});
+errors++;
+}
+validate31.errors = vErrors;
+return errors === 0;
+}
+
+const schema33 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."}}};
+
+function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page !== undefined && func0.call(data, "page")){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 999999999 || isNaN(data0)){
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+(vErrors ??= []).push({instancePath:instancePath+"/page"});
+errors++;
+}
+}
+}
+if(data.limit !== undefined && func0.call(data, "limit")){
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+(vErrors ??= []).push({instancePath:instancePath+"/limit"});
+errors++;
+}
+}
+}
+if(data.twinId !== undefined && func0.call(data, "twinId")){
+let data2 = data.twinId;
+if(typeof data2 === "string"){
+if(func47(data2) < 1){
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
+errors++;
+}
+if(!pattern0.test(data2)){
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
+errors++;
+}
+}
+else {
+(vErrors ??= []).push({instancePath:instancePath+"/twinId"});
+errors++;
+}
+}
+if(data.from !== undefined && func0.call(data, "from")){
+let data3 = data.from;
+if(typeof data3 === "string"){
+if(func47(data3) > 10){
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
+errors++;
+}
+if(func47(data3) < 10){
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
+errors++;
+}
+if(!pattern33.test(data3)){
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
+errors++;
+}
+}
+else {
+(vErrors ??= []).push({instancePath:instancePath+"/from"});
+errors++;
+}
+}
+if(data.to !== undefined && func0.call(data, "to")){
+let data4 = data.to;
+if(typeof data4 === "string"){
+if(func47(data4) > 10){
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
+errors++;
+}
+if(func47(data4) < 10){
+(vErrors ??= []).push({instancePath:instancePath+"/to"});
+errors++;
+}
+if(!pattern33.test(data4)){
 (vErrors ??= []).push({instancePath:instancePath+"/to"});
 errors++;
 }
@@ -1842,13 +1940,13 @@ else {
 (vErrors ??= []).push({instancePath});
 errors++;
 }
-validate31.errors = vErrors;
+validate32.errors = vErrors;
 return errors === 0;
 }
 
-const schema33 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"asc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."},"path":{"type":"string","enum":["all"],"description":"The messages of all branches, in the order they were stored. Default: those of the current path."}}};
+const schema34 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"asc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."},"path":{"type":"string","enum":["all"],"description":"The messages of all branches, in the order they were stored. Default: those of the current path."}}};
 
-function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1930,13 +2028,13 @@ else {
 (vErrors ??= []).push({instancePath});
 errors++;
 }
-validate32.errors = vErrors;
+validate33.errors = vErrors;
 return errors === 0;
 }
 
-const schema34 = {"type":"object","properties":{"after":{"type":"integer","minimum":0,"maximum":999999999,"description":"Resume after this many UTF-16 code units of the reply: the id of the last event received."}}};
+const schema35 = {"type":"object","properties":{"after":{"type":"integer","minimum":0,"maximum":999999999,"description":"Resume after this many UTF-16 code units of the reply: the id of the last event received."}}};
 
-function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1962,14 +2060,14 @@ else {
 (vErrors ??= []).push({instancePath});
 errors++;
 }
-validate33.errors = vErrors;
+validate34.errors = vErrors;
 return errors === 0;
 }
 
-const schema35 = {"type":"object","properties":{"twin":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255,"description":"The twin's id, from list_twins."},"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What to ask."},"conversation":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"The conversation to go on with. Without it, a new one begins."},"requestKey":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"A text of your own for this question. If the call fails or breaks off, the same call with the same key gets the same reply, for 24 hours. Without one, a call that breaks off is cancelled."}},"required":["twin","question"]};
-const pattern43 = new RegExp("^[\\x20-\\x7e]*$", "u");
+const schema36 = {"type":"object","properties":{"twin":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255,"description":"The twin's id, from list_twins."},"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What to ask."},"conversation":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"The conversation to go on with. Without it, a new one begins."},"requestKey":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"A text of your own for this question. If the call fails or breaks off, the same call with the same key gets the same reply, for 24 hours. Without one, a call that breaks off is cancelled."}},"required":["twin","question"]};
+const pattern45 = new RegExp("^[\\x20-\\x7e]*$", "u");
 
-function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2034,7 +2132,7 @@ if(func47(data2) < 1){
 (vErrors ??= []).push({instancePath:instancePath+"/conversation"});
 errors++;
 }
-if(!pattern43.test(data2)){
+if(!pattern45.test(data2)){
 (vErrors ??= []).push({instancePath:instancePath+"/conversation"});
 errors++;
 }
@@ -2055,42 +2153,13 @@ if(func47(data3) < 1){
 (vErrors ??= []).push({instancePath:instancePath+"/requestKey"});
 errors++;
 }
-if(!pattern43.test(data3)){
+if(!pattern45.test(data3)){
 (vErrors ??= []).push({instancePath:instancePath+"/requestKey"});
 errors++;
 }
 }
 else {
 (vErrors ??= []).push({instancePath:instancePath+"/requestKey"});
-errors++;
-}
-}
-}
-else {
-(vErrors ??= []).push({instancePath});
-errors++;
-}
-validate34.errors = vErrors;
-return errors === 0;
-}
-
-const schema36 = {"type":"object","properties":{"after":{"type":"string","pattern":"^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$","description":"Begin behind this event or message: the id of the last event received, or a message's id."}}};
-const pattern45 = new RegExp("^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$", "u");
-
-function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.after !== undefined && func0.call(data, "after")){
-let data0 = data.after;
-if(typeof data0 === "string"){
-if(!pattern45.test(data0)){
-(vErrors ??= []).push({instancePath:instancePath+"/after"});
-errors++;
-}
-}
-else {
-(vErrors ??= []).push({instancePath:instancePath+"/after"});
 errors++;
 }
 }
@@ -2103,9 +2172,38 @@ validate35.errors = vErrors;
 return errors === 0;
 }
 
-const schema37 = {"type":"object","properties":{"stream":{"type":"string","enum":["true","false"]},"starting_after":{"type":"integer","minimum":0,"maximum":999999999}}};
+const schema37 = {"type":"object","properties":{"after":{"type":"string","pattern":"^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$","description":"Begin behind this event or message: the id of the last event received, or a message's id."}}};
+const pattern47 = new RegExp("^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$", "u");
 
 function validate36(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.after !== undefined && func0.call(data, "after")){
+let data0 = data.after;
+if(typeof data0 === "string"){
+if(!pattern47.test(data0)){
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
+errors++;
+}
+}
+else {
+(vErrors ??= []).push({instancePath:instancePath+"/after"});
+errors++;
+}
+}
+}
+else {
+(vErrors ??= []).push({instancePath});
+errors++;
+}
+validate36.errors = vErrors;
+return errors === 0;
+}
+
+const schema38 = {"type":"object","properties":{"stream":{"type":"string","enum":["true","false"]},"starting_after":{"type":"integer","minimum":0,"maximum":999999999}}};
+
+function validate37(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2142,13 +2240,13 @@ else {
 (vErrors ??= []).push({instancePath});
 errors++;
 }
-validate36.errors = vErrors;
+validate37.errors = vErrors;
 return errors === 0;
 }
 
-const schema38 = {"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"desc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."}}};
+const schema39 = {"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"desc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."}}};
 
-function validate37(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate38(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2202,7 +2300,7 @@ else {
 (vErrors ??= []).push({instancePath});
 errors++;
 }
-validate37.errors = vErrors;
+validate38.errors = vErrors;
 return errors === 0;
 }
 
@@ -2225,15 +2323,16 @@ export const validators: ReadonlyMap<InputSchema, Validator> = new Map([
   [inputSchemas.documentParams, validate24],
   [inputSchemas.teachTwin, validate25],
   [inputSchemas.pageQuery, validate26],
-  [inputSchemas.conversationsQuery, validate27],
-  [inputSchemas.usageQuery, validate28],
-  [inputSchemas.rateMessage, validate29],
-  [inputSchemas.feedbackQuery, validate30],
-  [inputSchemas.unansweredQuery, validate31],
-  [inputSchemas.messagesQuery, validate32],
-  [inputSchemas.streamQuery, validate33],
-  [inputSchemas.askTwin, validate34],
-  [inputSchemas.conversationStreamQuery, validate35],
-  [inputSchemas.responseQuery, validate36],
-  [inputSchemas.itemsQuery, validate37],
+  [inputSchemas.twinsQuery, validate27],
+  [inputSchemas.conversationsQuery, validate28],
+  [inputSchemas.usageQuery, validate29],
+  [inputSchemas.rateMessage, validate30],
+  [inputSchemas.feedbackQuery, validate31],
+  [inputSchemas.unansweredQuery, validate32],
+  [inputSchemas.messagesQuery, validate33],
+  [inputSchemas.streamQuery, validate34],
+  [inputSchemas.askTwin, validate35],
+  [inputSchemas.conversationStreamQuery, validate36],
+  [inputSchemas.responseQuery, validate37],
+  [inputSchemas.itemsQuery, validate38],
 ]);

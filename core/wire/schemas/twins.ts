@@ -5,7 +5,7 @@
  */
 
 import { type FromSchema, type InputSchema, orNull, record } from "./schema.ts";
-import { id, stringOrNull, text, time } from "./values.ts";
+import { id, pageQuerySchema, stringOrNull, text, time } from "./values.ts";
 
 export const twinSchema = record({
   id,
@@ -55,7 +55,7 @@ export const twinDocumentSchema = record({
   updatedAt: time,
 });
 
-export const twinCheckSchema = record({
+const twinCheck = record({
   faults: {
     type: "array",
     items: record({
@@ -66,6 +66,25 @@ export const twinCheckSchema = record({
   },
   tests: testResults,
 });
+
+export const twinCheckSchema = {
+  ...twinCheck,
+  properties: {
+    ...twinCheck.properties,
+    answer: {
+      ...stringOrNull,
+      description: "What it says to `ask`. Null: not in time. Absent: it was not asked.",
+    },
+  },
+} as const;
+
+export const twinsQuerySchema = {
+  type: "object",
+  properties: {
+    ...pageQuerySchema.properties,
+    own: { type: "string", enum: ["true"], description: "Only twins that their owner has made." },
+  },
+} as const satisfies InputSchema;
 
 const note = { ...text, maxLength: 200, description: "What the version is about." } as const;
 
@@ -83,7 +102,11 @@ export const changeTwinQuerySchema = {
 
 export const checkTwinQuerySchema = {
   type: "object",
-  properties: { tests },
+  properties: {
+    tests,
+    id: { ...text, description: "The twin that it is for: what is asked knows its documents, too." },
+    ask: { ...text, maxLength: 1000, description: "A question besides, whose answer is told." },
+  },
 } as const satisfies InputSchema;
 
 const versionNumber = { type: "integer", minimum: 1, maximum: 999_999_999 } as const;
