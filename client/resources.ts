@@ -41,8 +41,8 @@ export class Twins {
     this.#requests = requests;
   }
 
-  /** By name. */
-  list(query: PageQuery = {}, options?: RequestOptions): List<TwinResource> {
+  /** By name. `own`: only those that their owner has made. */
+  list(query: PageQuery & { readonly own?: true } = {}, options?: RequestOptions): List<TwinResource> {
     return listAt(this.#requests, "/twins", { ...query }, options);
   }
 

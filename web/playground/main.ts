@@ -24,6 +24,9 @@ import {
   signOut,
 } from "./session.ts";
 import { makeTabs } from "./tabs.ts";
+import type { Answering } from "./twins/answering.ts";
+import { OwnTwins } from "./twins/requests.ts";
+import { OwnTwinsTab } from "./twins/tab.ts";
 import { showUse } from "./use.ts";
 import { Wire } from "./wire.ts";
 
@@ -60,6 +63,11 @@ const showEnd = followEnd(page.messages);
 const wire = new Wire(byId("wire", HTMLElement), byId("offset", HTMLOutputElement));
 
 const inbox = new Inbox();
+const ownTwins = new OwnTwinsTab({
+  signIn: askToSignIn,
+  changed: () => void attempt(readTwins),
+  talk: (twinId) => void attempt(() => talkTo(twinId)),
+});
 /** Where the tab keeps whether the pane of the wire is closed. */
 const wirePlace = "playground wire";
 
@@ -114,9 +122,13 @@ async function enter(credentials: Credentials): Promise<void> {
   page.content.placeholder = mayWrite ? "Ask something" : "This key may only read.";
   const tab = namedInAddress("tab") ?? "talk";
   if (tab === "talk") selectTab(tab);
+  const entered = session;
+  await attempt(async () => {
+    byId("tab-own-twins", HTMLElement).hidden = !(await ownTwins.start(entered));
+  });
   await attempt(begin);
   inbox.start(session.quiet, mayWrite);
-  if (tab !== "talk") selectTab(tab === "keys" || tab === "inbox" ? tab : "questions"); // which list the twins
+  if (tab !== "talk") selectTab(isShown(tab) ? tab : "questions"); // which list the twins
 }
 
 function askToSignIn(reason: string): void {
@@ -127,11 +139,32 @@ function askToSignIn(reason: string): void {
   page.credential.focus();
 }
 
+/** Whether there is a tab of that name for who has signed in. */
+function isShown(tab: string): boolean {
+  return page.tabs.querySelector(`[aria-controls="${CSS.escape(tab)}"]:not([hidden])`) !== null;
+}
+
+/** Reads the twins that there are. */
+async function readTwins(): Promise<void> {
+  twins = (await required(session).client.twins.list({ limit: 100 })).data;
+  const chosen = twin;
+  twin = twins.find(({ id }) => id === chosen?.id) ?? chosen;
+  if (twin) showChoices();
+}
+
+async function talkTo(twinId: string): Promise<void> {
+  await readTwins();
+  const chosen = twins.find(({ id }) => id === twinId);
+  selectTab("talk");
+  showPart("chat");
+  if (chosen) await chooseTwin(chosen);
+}
+
 /** Shows the twins, and the conversation that the address names. */
 async function begin(): Promise<void> {
   const { client } = required(session);
   void showUsage();
-  twins = (await client.twins.list({ limit: 100 })).data;
+  await readTwins();
   const id = namedInAddress("conversation");
   const named = id === undefined ? undefined : await client.conversations.get(id).catch(() => undefined);
   const first = twins.find(({ id }) => id === named?.twinId) ?? twins[0];
@@ -422,12 +455,20 @@ const selectTab = makeTabs(page.tabs, (panel) => {
   const open = (conversationId: string, messageId: string) =>
     void attempt(() => openMessage(conversationId, messageId));
   if (panel === "inbox") inbox.open(twins);
-  if (panel === "questions") openQuestions(client, twins, open);
+  if (panel === "questions") openQuestions(client, twins, open, answering());
+  if (panel === "own-twins") ownTwins.open();
   if (panel === "keys") {
     openKeys(session, () => askToSignIn(""));
     void showUse(client);
   }
 });
+
+/** Who answers what was asked in vain: an owner who makes twins here. */
+function answering(): Answering | undefined {
+  const { client, token } = required(session);
+  if (token === undefined || byId("tab-own-twins", HTMLElement).hidden) return undefined;
+  return { client, own: new OwnTwins(token), changed: () => void attempt(readTwins) };
+}
 
 /** Shows the pane of the wire on wide screens, or leaves its room to the conversation. */
 function showWire(isShown: boolean): void {

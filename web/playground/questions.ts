@@ -9,6 +9,7 @@ import { byId, h } from "../shared/dom.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
 import { Listing } from "./listing.ts";
 import { timeElement } from "./page.ts";
+import { type Answering, answerTo } from "./twins/answering.ts";
 
 /** A longer reply is shown in part, in characters. */
 const short = 280;
@@ -19,8 +20,13 @@ const limit = 10;
 /** What opens a conversation at a message. */
 export type OpenMessage = (conversationId: string, messageId: string) => void;
 
-/** Shows the tab anew. */
-export function openQuestions(client: TwinClient, twins: readonly Twin[], open: OpenMessage): void {
+/** Shows the tab anew. `answering`: who answers what was asked in vain. */
+export function openQuestions(
+  client: TwinClient,
+  twins: readonly Twin[],
+  open: OpenMessage,
+  answering: Answering | undefined,
+): void {
   const choice = byId("questions-twin", HTMLSelectElement);
   const chosen = choice.value;
   choice.replaceChildren(
@@ -30,7 +36,7 @@ export function openQuestions(client: TwinClient, twins: readonly Twin[], open: 
   const nameOf = (twinId: string) => twins.find(({ id }) => id === twinId)?.name ?? twinId;
   const link: LinkTo = (to) => openingLink(to, open);
   const showRated = (reply: RatedReply) => ratedReply(reply, nameOf(reply.twinId), link);
-  const showUnanswered = (question: UnansweredQuestion) => unanswered(question, link);
+  const showUnanswered = (question: UnansweredQuestion) => unanswered(question, link, answering);
   const show = () => {
     const twinId = choice.value === "" ? undefined : choice.value;
     byId("questions-command", HTMLElement).textContent = `npm start -- tests --twin ${twinId ?? "<twin>"}`;
@@ -72,9 +78,11 @@ function column<Item>(
 }
 
 function unanswered(
-  { question, count, lastAskedAt, conversationId, messageId }: UnansweredQuestion,
+  unansweredQuestion: UnansweredQuestion,
   link: LinkTo,
+  answering: Answering | undefined,
 ): HTMLElement {
+  const { question, count, lastAskedAt, conversationId, messageId } = unansweredQuestion;
   const often = count === 1 ? "Asked once, " : `Asked ${count} times, last `;
   return h(
     "li",
@@ -86,6 +94,7 @@ function unanswered(
       h("span", {}, often, timeElement(lastAskedAt)),
       link({ conversationId, messageId, question }),
     ),
+    answering && answerTo(unansweredQuestion, answering),
   );
 }
 

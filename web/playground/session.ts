@@ -25,6 +25,8 @@ export interface Session {
   starters(twinId: string): Promise<readonly string[]>;
   /** The client of who signed in with a token: it manages keys. */
   readonly owner?: TwinClient;
+  /** That token. */
+  readonly token?: string;
   /** The key that the page has made for itself. */
   readonly keyId?: string;
 }
@@ -102,11 +104,11 @@ export async function signIn(
     const made = await owner.keys.create({ name: "playground", scope: "full_access", expiresInDays: 1 });
     revokeWithPage(made.id, credential);
     keepCredentials({ credential, key: made.key });
-    return { ...sessionOf(made.key, fetch), whose, mayWrite: true, owner, keyId: made.id };
+    return { ...sessionOf(made.key, fetch), whose, mayWrite: true, owner, token: credential, keyId: made.id };
   } catch (error) {
     // The token has expired since the page was opened: its key can still be used.
     if (!(error instanceof AuthenticationError) || earlierKey === undefined) throw error;
-    return { ...(await signInWithKey(earlierKey, fetch)), whose, owner };
+    return { ...(await signInWithKey(earlierKey, fetch)), whose, owner, token: credential };
   }
 }
 

@@ -4,12 +4,12 @@
  * @module
  */
 
-/** Makes tabs of the buttons in a list, each of which controls a panel. Returns what selects one by its panel's id. */
+/** Makes tabs of the buttons in a list, each of which controls a panel; hidden ones are left out. Returns what selects one by its panel's id. */
 export function makeTabs(list: HTMLElement, selected: (panel: string) => void): (panel: string) => void {
-  const tabs = [...list.querySelectorAll<HTMLElement>("[role=tab]")];
+  const all = [...list.querySelectorAll<HTMLElement>("[role=tab]")];
   const panelOf = (tab: HTMLElement) => tab.getAttribute("aria-controls") ?? "";
   const select = (chosen: string) => {
-    for (const tab of tabs) {
+    for (const tab of all) {
       const panel = panelOf(tab);
       tab.ariaSelected = String(panel === chosen);
       tab.tabIndex = panel === chosen ? 0 : -1;
@@ -17,8 +17,9 @@ export function makeTabs(list: HTMLElement, selected: (panel: string) => void): 
     }
     selected(chosen);
   };
-  for (const tab of tabs) tab.addEventListener("click", () => select(panelOf(tab)));
+  for (const tab of all) tab.addEventListener("click", () => select(panelOf(tab)));
   list.addEventListener("keydown", (event) => {
+    const tabs = all.filter(({ hidden }) => !hidden);
     const at = tabs.indexOf(event.target as HTMLElement);
     const last = tabs.length - 1;
     const next = {

@@ -1,0 +1,281 @@
+/**
+ * The desk's tab of an owner's own twins: making, correcting, trying and taking back one; and answering what was asked in vain.
+ */
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { assertAccessible, assertFitsScreens, openPage, type WatchedPage } from "./browsers.ts";
+import { openPlayground, type Playground, replyOn, send } from "./playground.ts";
+import { sharedBrowsers } from "./shared-browsers.ts";
+
+const keeper = `---
+name: Keeper
+---
+## The lighthouse
+
+The lighthouse is forty metres tall.
+`;
+
+const file = `---
+name: Shop
+tests:
+  - ask: When are you open?
+    source: Opening hours
+---
+
+## Opening hours
+
+We are open from nine to six.
+`;
+
+for (const { name, skip, start } of sharedBrowsers) {
+  describe(`an owner's own twins in ${name}`, { skip }, () => {
+    let browser: Browser;
+    let server: Playground;
+    before(async () => {
+      server = await openPlayground({}, { "keeper.md": keeper });
+      browser = await start();
+    });
+    after(() => server[Symbol.asyncDispose]());
+
+    /** Stores a file as another program does. */
+    async function store(id: string, text: string): Promise<void> {
+      const response = await fetch(`${server.url}/api/v1/twins/${id}/file`, {
+        method: "PUT",
+        headers: { Authorization: `Bearer ${await server.token()}`, "Content-Type": "text/markdown" },
+        body: text,
+      });
+      assert.ok(response.ok, await response.text());
+    }
+
+    async function stored(id: string): Promise<string> {
+      const headers = { Authorization: `Bearer ${await server.token()}` };
+      return (await fetch(`${server.url}/api/v1/twins/${id}/file`, { headers })).text();
+    }
+
+    /** The tab, with a twin at its text. `except`: what fails there on purpose. */
+    async function open(id?: string, except?: RegExp): Promise<WatchedPage> {
+      const page = await openPage(browser, {}, except);
+      await server.open(page);
+      await page.click("#tab-own-twins");
+      if (id !== undefined) {
+        await page.click(`#own-twins [data-twin="${id}"]`);
+        await page.locator("#twin-text").waitFor();
+      }
+      return page;
+    }
+
+    const save = (page: WatchedPage) => page.press("#twin-text", "ControlOrMeta+s");
+    const saved = (page: WatchedPage, version: number) =>
+      page.getByText(`Saved as version ${version}.`).waitFor();
+
+    test("a new one begins from a template whose golden questions pass, and can be talked to", async () => {
+      await using page = await open();
+      await page
+        .getByText("You have made none yet.")
+        .or(page.locator("#own-twins [data-twin]").first())
+        .waitFor();
+      await page.locator(".people").getByRole("button", { name: "New twin" }).click();
+      await page.getByText("All 2 are answered as expected.").waitFor();
+      await assertAccessible(page);
+      await page.fill("#twin-id", "desk-one");
+      await save(page);
+      await saved(page, 1);
+      await page.locator('#own-twins [data-twin="desk-one"][aria-current]').waitFor();
+      await page.getByRole("button", { name: "Talk to it" }).click();
+      await send(page, "When are you open?");
+      assert.match(await replyOn(page), /nine to six/);
+    });
+
+    test("faults are told at their lines as one types, and by keyboard one goes there", async () => {
+      await store("faulty", file);
+      await using page = await open("faulty");
+      await page.fill("#twin-text", file.replace("name: Shop", "name: Shop\nage: 7"));
+      const fault = page.locator(".faults button", { hasText: "Line 3" });
+      await fault.press("Enter");
+      const selected = await page
+        .locator("#twin-text")
+        .evaluate((field: HTMLTextAreaElement) =>
+          field.value.slice(field.selectionStart, field.selectionEnd),
+        );
+      assert.equal(selected, "age: 7");
+      assert.equal(await page.locator(".source-lines .marked").count(), 1);
+      await assertAccessible(page);
+      await assertFitsScreens(page);
+      assert.equal(await stored("faulty"), file);
+      await page.fill("#twin-text", file);
+      await page.locator(".faults button").waitFor({ state: "detached" });
+    });
+
+    test("a golden question that fails is shown with its answer, and a text is tried before it is stored", async () => {
+      await store("tried", file);
+      await using page = await open("tried");
+      await page.fill(
+        "#twin-text",
+        file.replace("nine to six", "ten to eight").replace("source: Opening hours", "says: nine"),
+      );
+      await page.getByText("0 of 1 are answered as expected.").waitFor();
+      await page.locator(".own-twins blockquote", { hasText: "ten to eight" }).waitFor();
+      await page.fill("#try-question", "When are you open?");
+      await page.press("#try-question", "Enter");
+      await page.locator(".tried", { hasText: "ten to eight" }).waitFor();
+      assert.equal(await stored("tried"), file);
+    });
+
+    test("what a version changed is shown, an earlier one is restored, and line ends stay", async () => {
+      const windows = file.replaceAll("\n", "\r\n");
+      await store("versions", windows);
+      await using page = await open("versions");
+      await page.fill("#twin-text", file.replace("nine", "ten"));
+      await page.fill("#twin-note", "Later");
+      await page.press("#twin-note", "Enter");
+      await saved(page, 2);
+      assert.equal(await stored("versions"), windows.replace("nine", "ten"));
+      await page.getByRole("button", { name: "What changed: version 2" }).click();
+      const lines = await page.locator(".difference :is(.gone, .new)").allInnerTexts();
+      assert.deepEqual(
+        lines.map((line) => line.replaceAll(/\s+/g, " ").trim()),
+        ["− We are open from nine to six.", "+ We are open from ten to six."],
+      );
+      await assertAccessible(page);
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Restore: version 1" }).click();
+      await page.locator("dialog").getByRole("button", { name: "Restore", exact: true }).click();
+      await page.getByText("Version 3 · is current").waitFor();
+      assert.equal(await page.inputValue("#twin-text"), file);
+      assert.equal(await stored("versions"), windows);
+    });
+
+    test("documents are put, refused with the reason, answered from and removed", async () => {
+      await store("documents", file);
+      await using page = await open("documents", /status of 400/);
+      const buffer = Buffer.from("# Prices\n\nA coffee is three euros.\n");
+      await page.setInputFiles("#twin-document", [
+        { name: "prices.md", mimeType: "text/markdown", buffer },
+        { name: "prices.exe", mimeType: "application/octet-stream", buffer },
+      ]);
+      await page.locator(".document", { hasText: "prices.md" }).waitFor();
+      await page
+        .locator(".sending li", { hasText: "prices.exe" })
+        .getByText("ending that is not read")
+        .waitFor();
+      await page.fill("#try-question", "Prices of a coffee?");
+      await page.press("#try-question", "Enter");
+      await page.locator(".tried", { hasText: "three euros" }).waitFor();
+      await page.fill("#twin-text", file.replace("nine", "ten"));
+      await save(page);
+      await saved(page, 3);
+      await assertAccessible(page);
+      await page.getByRole("button", { name: "Remove prices.md" }).click();
+      await page.locator("dialog").getByRole("button", { name: "Remove" }).click();
+      await page.getByText("It knows no documents").waitFor();
+    });
+
+    test("a file is dropped where documents are", async () => {
+      await store("dropped", file);
+      await using page = await open("dropped");
+      const dropped = await page.evaluateHandle(() => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File(["# Prices\n\nTea is two euros.\n"], "tea.md"));
+        return transfer;
+      });
+      await page.dispatchEvent(".drop", "drop", { dataTransfer: dropped });
+      await page.locator(".document", { hasText: "tea.md" }).waitFor();
+    });
+
+    test("if another has saved meanwhile, both texts are shown, put together, and no words are lost", async () => {
+      await store("both", file);
+      await using page = await open("both", /status of 412/);
+      const mine = file.replace("nine to six", "ten to eight");
+      await page.fill("#twin-text", mine);
+      await store("both", file.replace("name: Shop", "name: Their shop"));
+      await save(page);
+      await page.locator(".difference").waitFor();
+      await assertAccessible(page);
+      await page.getByRole("button", { name: "Put both together" }).click();
+      await page.getByText("Both are here").waitFor();
+      await save(page);
+      await saved(page, 3);
+      assert.equal(await stored("both"), mine.replace("name: Shop", "name: Their shop"));
+      const theirs = file.replace("nine to six", "noon to six");
+      await page.fill("#twin-text", mine);
+      await store("both", theirs);
+      await save(page);
+      await page.getByRole("button", { name: "Take theirs" }).click();
+      assert.equal(await page.inputValue("#twin-text"), theirs);
+      await page.getByRole("button", { name: "Put mine back" }).click();
+      assert.equal(await page.inputValue("#twin-text"), mine);
+      await save(page);
+      await saved(page, 5);
+    });
+
+    test("leaving with words that are not saved asks, and a deletion names what goes", async () => {
+      await store("left", file);
+      await store("other", file.replace("Shop", "Other"));
+      await using page = await open("left");
+      await page.fill("#twin-text", `${file}\nMore.\n`);
+      await page.click('#own-twins [data-twin="other"]');
+      await page.locator("dialog").getByRole("button", { name: "Cancel" }).click();
+      assert.match(await page.inputValue("#twin-text"), /More/);
+      const asked = page.waitForEvent("dialog");
+      void page.reload().catch(() => {});
+      const dialog = await asked;
+      assert.equal(dialog.type(), "beforeunload");
+      await dialog.dismiss();
+      assert.match(await page.inputValue("#twin-text"), /More/);
+      await page.fill("#twin-text", file);
+      await page.locator(".editor").getByRole("button", { name: "Delete" }).click();
+      await page
+        .locator("dialog", { hasText: "0 documents and 1 version" })
+        .getByRole("button", { name: "Delete" })
+        .click();
+      await page.locator('#own-twins [data-twin="left"]').waitFor({ state: "detached" });
+      assert.match(await stored("left"), /twin_not_found/);
+    });
+
+    test("what was asked in vain is answered beside it, and taken back; an operator's twin is told where", async () => {
+      await store("taught", file);
+      await using page = await open();
+      await page.click("#tab-talk");
+      for (const [twin, question] of [
+        ["Shop", "Do you sell umbrellas?"],
+        ["Keeper", "Who painted Guernica?"],
+      ] as const) {
+        await page.locator("#twins button", { hasText: twin }).first().click();
+        await send(page, question);
+        await replyOn(page);
+      }
+      await page.click("#tab-questions");
+      const entry = page.locator("#questions .entry", { hasText: "umbrellas" });
+      await entry.getByRole("button", { name: "Answer: Do you sell umbrellas?" }).click();
+      await entry.getByLabel("Answer", { exact: true }).fill("Umbrellas cost eight euros.");
+      await assertAccessible(page);
+      await assertFitsScreens(page);
+      await entry.getByRole("button", { name: /^Teach/ }).click();
+      await entry.getByText("knows the answer now").waitFor();
+      await page.click("#tab-talk");
+      await page.locator("#twins button", { hasText: "Shop" }).first().click();
+      await send(page, "Do you sell umbrellas?");
+      assert.match(await replyOn(page), /eight euros/);
+      await page.click("#tab-questions");
+      const other = page.locator("#questions .entry", { hasText: "Guernica" });
+      await other.getByRole("button", { name: /^Answer/ }).click();
+      await other.getByText("keeper is in the operator's files").waitFor();
+      await assertAccessible(page);
+    });
+  });
+
+  describe(`where owners make no twins, in ${name}`, { skip }, () => {
+    test("there is no such tab, and no answering", async () => {
+      await using server = await openPlayground({ MAX_TWINS: "0" }, { "keeper.md": keeper });
+      await using page = await openPage(await start());
+      await server.open(page);
+      await page.locator("#twins button").waitFor();
+      assert.equal(await page.locator("#tab-own-twins").isVisible(), false);
+      await page.focus("#tab-questions");
+      await page.keyboard.press("ArrowRight");
+      await page.locator("#tab-keys:focus").waitFor();
+    });
+  });
+}

@@ -1,0 +1,163 @@
+/**
+ * Answering what was asked in vain, beside the question.
+ *
+ * @module
+ */
+
+import type { TwinClient, UnansweredQuestion } from "../../../client/mod.ts";
+import { h } from "../../shared/dom.ts";
+import { announce, copyButton, reasonOf } from "../page.ts";
+import type { OwnTwins } from "./requests.ts";
+
+/** Who answers. */
+export interface Answering {
+  readonly client: TwinClient;
+  readonly own: OwnTwins;
+  /** Told once a twin has another version. */
+  readonly changed: () => void;
+}
+
+/** A button, and in its place what it opens. */
+export function answerTo(
+  { question, conversationId }: UnansweredQuestion,
+  answering: Answering,
+): HTMLElement {
+  const { client, own } = answering;
+  const place = h("div", { class: "answering" });
+  const problem = h("p", { class: "warn", role: "alert" });
+  const attempt = async (work: () => Promise<void>) => {
+    problem.textContent = "";
+    try {
+      await work();
+    } catch (error) {
+      problem.textContent = reasonOf(error);
+    }
+  };
+  const begin = h(
+    "button",
+    {
+      type: "button",
+      class: "small",
+      "aria-label": `Answer: ${question}`,
+      onclick: () => void attempt(open),
+    },
+    "Answer",
+  );
+  place.append(begin, problem);
+
+  async function open(): Promise<void> {
+    const { twinId } = await client.conversations.get(conversationId);
+    if (twinId === null) throw new Error("This conversation has no twin yet.");
+    const shown = (await isOwn(client, twinId)) ? formFor(twinId) : adviceFor(twinId);
+    place.replaceChildren(shown, problem);
+    shown.querySelector<HTMLElement>("textarea, button")?.focus();
+  }
+
+  function close(): void {
+    place.replaceChildren(begin, problem);
+    begin.focus();
+  }
+
+  /** A form that teaches one of the owner's own twins. */
+  function formFor(twinId: string): HTMLElement {
+    const id = `answer-${conversationId}-${twinId}`;
+    const answer = h("textarea", { id, rows: "4", maxlength: "32000", required: true });
+    const heading = h("input", {
+      id: `${id}-heading`,
+      maxlength: "200",
+      required: true,
+      autocomplete: "off",
+    });
+    heading.value = headingFor(question);
+    const submit = h("button", { type: "submit", class: "primary" }, `Teach ${twinId}`);
+    const teach = async () => {
+      submit.disabled = true;
+      try {
+        const given = { question: oneLine(question), answer: answer.value, heading: heading.value };
+        const { version, tests } = await own.teach(twinId, given);
+        taught(twinId, version, tests?.failed.length ?? 0);
+        answering.changed();
+      } finally {
+        submit.disabled = false;
+      }
+    };
+    return h(
+      "form",
+      {
+        class: "answer",
+        onsubmit: (event) => {
+          event.preventDefault();
+          void attempt(teach);
+        },
+      },
+      h("label", { for: answer.id }, "Answer"),
+      answer,
+      h("label", { for: heading.id }, "Under the heading, which may be there already"),
+      heading,
+      h(
+        "div",
+        { class: "made-buttons" },
+        submit,
+        h("button", { type: "button", class: "small", onclick: close }, "Cancel"),
+      ),
+    );
+  }
+
+  /** Where to put an answer of a twin that is in the operator's files. */
+  function adviceFor(twinId: string): HTMLElement {
+    const asked = oneLine(question).replaceAll("-->", "→");
+    const section = `## ${headingFor(question)}\n<!-- asked as: ${asked} -->\n\nThe answer.\n`;
+    return h(
+      "div",
+      { class: "answer" },
+      h("p", {}, `${twinId} is in the operator's files. Add this to its file, with the answer:`),
+      h("pre", { tabindex: "0" }, h("code", {}, section)),
+      h(
+        "div",
+        { class: "made-buttons" },
+        copyButton("Copy", section, "small", `Copy the section for: ${question}`),
+        h("button", { type: "button", class: "small", onclick: close }, "Close"),
+      ),
+    );
+  }
+
+  function taught(twinId: string, version: number, failing: number): void {
+    const undo = async () => {
+      await own.restore(twinId, version - 1);
+      announce("The answer is taken back.");
+      answering.changed();
+      close();
+    };
+    const words = `${twinId} knows the answer now, as version ${version}.`;
+    const warning = failing === 0 ? "" : ` ${failing} of its golden questions fail with it.`;
+    const back = h(
+      "button",
+      {
+        type: "button",
+        class: "small",
+        "aria-label": `Take back the answer to: ${question}`,
+        onclick: () => void attempt(undo),
+      },
+      "Take it back",
+    );
+    const told = h("p", { class: failing === 0 ? "good" : "warn" }, words, warning);
+    place.replaceChildren(h("div", { class: "made-buttons" }, told, back), problem);
+    announce(words);
+    back.focus();
+  }
+  return place;
+}
+
+async function isOwn(client: TwinClient, twinId: string): Promise<boolean> {
+  for await (const { id } of client.twins.list({ own: true, limit: 100 })) if (id === twinId) return true;
+  return false;
+}
+
+/** A question as a line, as headings and comments are. */
+function oneLine(question: string): string {
+  return question.replaceAll(/\s+/g, " ").trim();
+}
+
+function headingFor(question: string): string {
+  return oneLine(question).slice(0, 200);
+}
