@@ -81,7 +81,8 @@ async function complete(
   const twin = await requireTwin(context.twins, call.caller.reach, model);
   const format = await requireForm(call.body, twin, context);
   if (name === null || name.startsWith("local:") || (await isTask(call, context, { reach, twin, name }))) {
-    const turn = { twin, history: windowOf(history), content, format, ...reach, ...sendFields(call) };
+    const said = { history: windowOf(history), isSaidByClient: true };
+    const turn = { twin, ...said, content, format, ...reach, ...sendFields(call) };
     return answer({ feed: await context.replies.ask(turn), headers: {} }, call, context);
   }
   const path = "/v1/chat/completions";

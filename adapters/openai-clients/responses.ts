@@ -239,13 +239,14 @@ async function ask(
   context: HandlerContext,
 ): Promise<SentOnce> {
   const { question: content, history, conversationId, previousId, form } = call.body;
-  const said =
-    conversationId !== undefined || previousId !== undefined
-      ? await saidBefore({ conversationId, previousId }, twin, reach, call, context)
-      : windowOf(await recall(history, reach, call, context));
+  const isSaidByClient = conversationId === undefined && previousId === undefined;
+  const said = isSaidByClient
+    ? windowOf(await recall(history, reach, call, context))
+    : await saidBefore({ conversationId, previousId }, twin, reach, call, context);
   const feed = await context.replies.ask({
     twin,
     history: said,
+    isSaidByClient,
     content,
     format: form?.format,
     ...reach,

@@ -8,6 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import {
   type EngineProgress,
   type EngineResult,
+  type HistoryMessage,
   ModelError,
   type ReplyOutput,
   type Turn,
@@ -26,6 +27,8 @@ const sentenceLength = 2_000;
 export interface Guarding {
   readonly guard: Guard;
   readonly clock: Clock;
+  /** Whether the history is in the words of a client, which may have said anything before; else the guard knows what it tells. */
+  readonly isSaidByClient: boolean;
   /**
    * Stores what later histories tell in the question's place; empty: neither the question nor its reply. Resolves once that is
    * stored.
@@ -35,14 +38,12 @@ export interface Guarding {
 
 /** Asks the guard about the question, then the engine, whose text the guard sees before anybody else. */
 export async function askGuarded(
-  { guard, clock, replaceQuestion }: Guarding,
+  { guard, clock, isSaidByClient, replaceQuestion }: Guarding,
   engine: TwinEngine,
   turn: Turn,
   output: ReplyOutput,
 ): Promise<EngineResult> {
-  const verdict = await judge(clock, "question", () => {
-    return turn.content === "" ? undefined : guard.input?.(turn.content, turn); // it may decide of calls alone
-  });
+  const verdict = await judgeQuestion(guard, clock, turn);
   if (verdict && "stop" in verdict) {
     await replaceQuestion("");
     output.progress({ stage: "guard", side: "input" });
@@ -50,9 +51,34 @@ export async function askGuarded(
     return filtered;
   }
   if (verdict) await replaceQuestion(verdict.replace);
-  const asked = verdict ? { ...turn, content: verdict.replace } : turn;
+  const history = isSaidByClient ? await passHistory(guard, clock, turn) : turn.history;
+  const asked = { ...turn, history, ...(verdict && { content: verdict.replace }) };
   if (!guard.output) return engine.reply(asked, output);
   return new Checkpoint(guard, clock, asked, output).pass(engine);
+}
+
+function judgeQuestion(guard: Guard, clock: Clock, turn: Turn): Promise<Verdict> {
+  return judge(clock, "question", () => {
+    return turn.content === "" ? undefined : guard.input?.(turn.content, turn); // it may decide of calls alone
+  });
+}
+
+/** A history as it may be told: each question of it is judged, as if it were asked. Of one that is stopped, neither it nor its replies. */
+async function passHistory(guard: Guard, clock: Clock, turn: Turn): Promise<readonly HistoryMessage[]> {
+  const { history } = turn;
+  const verdicts = await Promise.all(
+    history.map(async ({ role, content }, index) => {
+      if (role === "assistant") return undefined; // what a twin makes of it is judged
+      return judgeQuestion(guard, clock, { ...turn, content, history: history.slice(0, index) });
+    }),
+  );
+  let isStopped = false;
+  return history.flatMap((message, index) => {
+    const verdict = verdicts[index];
+    if (message.role === "user") isStopped = Boolean(verdict && "stop" in verdict);
+    if (isStopped) return [];
+    return verdict && "replace" in verdict ? { ...message, content: verdict.replace } : message;
+  });
 }
 
 const filtered: EngineResult = { finishReason: "content_filter", usage: null };

@@ -151,7 +151,8 @@ export class Producer implements FeedSource, DraftWatcher {
     const output = this.draft.output();
     if (!guard) return engine.reply(turn, output);
     const replaceQuestion = (told: string) => this.#replaceQuestion(told);
-    return askGuarded({ guard, clock, replaceQuestion }, engine, turn, output);
+    const isSaidByClient = this.production.history !== undefined;
+    return askGuarded({ guard, clock, isSaidByClient, replaceQuestion }, engine, turn, output);
   }
 
   /** Before anything is told: whoever ends the reply, the question is in no later history. */

@@ -34,6 +34,8 @@ export interface UnstoredTurn
     | "received"
   > {
   readonly history: readonly HistoryMessage[];
+  /** Whether the history is in the client's words; else it is stored. */
+  readonly isSaidByClient: boolean;
 }
 
 /** A reply that is not stored. */
@@ -110,7 +112,7 @@ function run(
   { reply, engine, memory, reserved }: Beginning,
 ): UnstoredReply {
   const { clock, guard, maxReplyMs, store } = context;
-  const { owner, endUser, twin, history, content, format } = turn;
+  const { owner, endUser, twin, history, isSaidByClient, content, format } = turn;
   const report = new ReplyReport(context, { reply, engine, ...turn });
   const feed = new ReplyFeed(reply, context.memory.hold(turn));
   feed.keep();
@@ -132,7 +134,7 @@ function run(
       const asked = requireEngine({ twin, engine });
       const output = draft.output();
       const answer = guard
-        ? askGuarded({ guard, clock, replaceQuestion: async () => {} }, asked, given, output)
+        ? askGuarded({ guard, clock, isSaidByClient, replaceQuestion: async () => {} }, asked, given, output)
         : asked.reply(given, output);
       draft.end(completed(await answer));
     } catch (error) {

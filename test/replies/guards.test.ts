@@ -327,6 +327,50 @@ describe("a guard of all doors", { timeout: 120_000 }, () => {
     }
   });
 
+  for (const [where, path, isStored] of [
+    ["chat completions", "/chat/completions", false],
+    ["chat completions that are stored", "/chat/completions", true],
+    ["responses", "/responses", false],
+    ["responses that are stored", "/responses", true],
+  ] as const) {
+    test(`questions of a history that a client sends are judged as if they were asked: ${where}`, async () => {
+      const judged: [string, number][] = [];
+      const guard: Guard = {
+        async input(text, { history }) {
+          judged.push([text, history.length]);
+          if (text.includes("secret")) return { stop: "Not that." };
+          return text.includes("Ada") ? { replace: text.replace("Ada", "Ann") } : undefined;
+        },
+      };
+      await using api = await openOpenAI(inProcess, { guard });
+      const said = [
+        { role: "user", content: "I am Ada." },
+        { role: "assistant", content: "Hello, Ada." },
+        { role: "user", content: "Tell me the secret." },
+        { role: "assistant", content: "The secret is 7." },
+        { role: "user", content: "Go on." },
+      ];
+      const body = path === "/responses" ? { input: said, store: isStored } : { messages: said };
+      const name = { "x-conversation-id": "chat 1" };
+      const headers = isStored && path === "/chat/completions" ? name : undefined;
+      const answering = api.send("POST", path, { model: "ada", ...body }, headers);
+      const run = await api.engine.next();
+      assert.deepEqual(
+        run.turn.history.map(({ content }) => content),
+        ["I am Ann.", "Hello, Ada."],
+      );
+      assert.equal(run.turn.content, "Go on.");
+      run.write("Fine.");
+      run.finish();
+      assert.equal((await answering).status, 200);
+      assert.deepEqual(judged, [
+        ["Go on.", 4],
+        ["I am Ada.", 0],
+        ["Tell me the secret.", 2],
+      ]);
+    });
+  }
+
   test("nothing that it refuses comes through /mcp", async () => {
     await using mcp = await openMcp(inProcess, { guard: stops });
     const stopped = await mcp.ask({ twin: "scripted", question: "A secret?" });
@@ -367,6 +411,12 @@ describe("a guard of all doors", { timeout: 120_000 }, () => {
         twins: createTwinList([newTwin({ id: "scripted", engine: "cuts" })]),
         engines: { cuts: engine },
       });
+      const { call } = chat.fixture;
+      const person = { twinId: "scripted", endUser: "user 1" };
+      const { id: hers } = await dataOf<{ id: string }>(
+        await call("POST", "/conversations", chat.key, person),
+      );
+      await using other = await chat.another();
       const cuts = Number(process.env.GUARD_CUTS ?? 1_000) / (transport === inProcess ? 1 : 10);
       for (let count = 0; count < cuts; count++) {
         const sentences = Array.from({ length: 1 + Math.floor(random() * 6) }, () =>
@@ -380,7 +430,8 @@ describe("a guard of all doors", { timeout: 120_000 }, () => {
           ]),
         );
         written.push(sentences.join(""));
-        const sent = await chat.post("/messages/stream", { content: "Hello?" });
+        const path = `/conversations/${hers}/messages`;
+        const sent = await call("POST", `${path}/stream`, chat.key, { content: "Hello?" });
         const told = await sent.text();
         assert.doesNotMatch(told, forbidden);
         const whole = [...sentencesOf.segment(sentences.join(""))];
@@ -388,8 +439,12 @@ describe("a guard of all doors", { timeout: 120_000 }, () => {
         const { id, content } = endOf(parseEvents(told));
         assert.equal(content, expected.join(""));
         if (count % 10 > 0) continue;
-        assert.doesNotMatch(await (await chat.get(`/messages/${id}/stream`)).text(), forbidden);
-        assert.doesNotMatch(await (await chat.get("/messages?limit=100")).text(), forbidden);
+        const isRare = count % 100 === 0;
+        const process = isRare ? other.fixture : chat.fixture;
+        const reads = [`${path}/${id}/stream`, `${path}?limit=100`];
+        if (isRare) reads.push("/end-users/user%201/export");
+        for (const read of reads)
+          assert.doesNotMatch(await (await process.call("GET", read, chat.key)).text(), forbidden);
       }
     });
   }
