@@ -23,9 +23,22 @@ import {
   versionOfTwinSchema,
 } from "../wire/schemas.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
-
-/** How versions are made and read. Loaded at the first request: few services have owners who make twins. */
-const versions = () => import("./twin-versions.ts");
+import {
+  answerBytes,
+  answerVersion,
+  ask,
+  changeTwin,
+  fileOf,
+  filePath,
+  isEqual,
+  pathFault,
+  requireOwnTwins,
+  requireUnhidden,
+  requireVersion,
+  tooLarge,
+  twinExists,
+  versionResource,
+} from "./twin-versions.ts";
 
 /** The longest file of a twin, in bytes. */
 const mostFileBytes = 1024 * 1024;
@@ -66,7 +79,6 @@ export const ownTwinRoutes = [
     success: { status: 200, description: "What is wrong with it.", schema: twinCheckSchema },
     errors: ["twin_exists"],
     async handle({ caller: { owner }, query, body }, context) {
-      const { ask, requireOwnTwins, twinExists } = await versions();
       const own = requireOwnTwins(context);
       const { id } = query;
       if (id !== undefined && (await own.operators(owner, id))) throw twinExists();
@@ -100,7 +112,6 @@ export const ownTwinRoutes = [
     },
     errors: changeErrors,
     async handle(call, context) {
-      const { answerVersion, changeTwin, filePath } = await versions();
       const { current, made } = await changeTwin(call, context, async ({ change }) =>
         change(filePath, call.body, call.body),
       );
@@ -119,7 +130,6 @@ export const ownTwinRoutes = [
     success: { status: 200, description: "The file.", bytes: markdown, etag: true },
     errors: ["twin_not_found", "version_not_found"],
     async handle({ caller: { owner }, params: { id }, query, headers, memory }, context) {
-      const { answerBytes, fileOf, requireVersion } = await versions();
       const stored = await requireVersion(context, owner, id, query.version);
       const etag = `"${stored.version.revision}"`;
       if (headers.ifNoneMatch?.includes(etag)) return { status: 304, headers: { ETag: etag } };
@@ -140,7 +150,6 @@ export const ownTwinRoutes = [
     success: { status: 200, description: "A page of versions.", schema: twinVersionSchema, list: true },
     errors: ["twin_not_found"],
     async handle({ caller: { owner }, params: { id }, query }, context) {
-      const { requireUnhidden, versionResource } = await versions();
       await requireUnhidden(context, owner, id);
       const listed = await context.store.listTwinVersions(owner, id, sliceOf(query));
       if (!listed) return twinNotFound();
@@ -162,7 +171,6 @@ export const ownTwinRoutes = [
     success: { ...versionMade, status: 201, description: "The new version." },
     errors: [...changeErrors, "twin_not_found", "version_not_found"],
     async handle(call, context) {
-      const { answerVersion, changeTwin, requireVersion } = await versions();
       const { id, version } = call.params;
       const { owner } = call.caller;
       const { made } = await changeTwin(
@@ -190,7 +198,6 @@ export const ownTwinRoutes = [
     success: { status: 204, description: "There is no such twin of yours." },
     errors: ["twin_exists"],
     async handle({ caller: { owner }, params: { id } }, context) {
-      const { requireOwnTwins, twinExists } = await versions();
       const own = requireOwnTwins(context);
       if (await own.operators(owner, id)) throw twinExists();
       const version = await context.store.deleteOwnTwin(owner, id, context.clock.now());
@@ -209,7 +216,6 @@ export const ownTwinRoutes = [
     success: { status: 200, description: "A page of documents.", schema: twinDocumentSchema, list: true },
     errors: ["twin_not_found"],
     async handle({ caller: { owner }, params: { id }, query }, context) {
-      const { requireVersion } = await versions();
       const { parts } = await requireVersion(context, owner, id);
       const [, ...documents] = parts;
       const { offset, limit } = sliceOf(query);
@@ -240,7 +246,6 @@ export const ownTwinRoutes = [
     },
     errors: [...changeErrors, "twin_not_found"],
     async handle(call, context) {
-      const { answerVersion, changeTwin, isEqual, pathFault, requireOwnTwins } = await versions();
       const { path } = call.params;
       const fault = pathFault(path);
       if (fault !== undefined) throw validationError([{ path: "path", message: fault }]);
@@ -268,7 +273,6 @@ export const ownTwinRoutes = [
     success: { status: 200, description: "The document.", bytes: "application/octet-stream" },
     errors: ["twin_not_found", "document_not_found"],
     async handle({ caller: { owner }, params: { id, path }, memory }, context) {
-      const { answerBytes, filePath, requireVersion } = await versions();
       const { parts } = await requireVersion(context, owner, id);
       const found = parts.find((part) => part.path === path && path !== filePath);
       if (!found) throw new ApiError("document_not_found", "The twin has no document with this path.");
@@ -289,7 +293,6 @@ export const ownTwinRoutes = [
     success: { status: 204, description: "The twin has no such document." },
     errors: [...changeErrors, "twin_not_found"],
     async handle(call, context) {
-      const { changeTwin, filePath } = await versions();
       const { path } = call.params;
       const { made } = await changeTwin(call, context, async ({ current, take }) => {
         if (!current) return twinNotFound();
@@ -312,7 +315,6 @@ export const ownTwinRoutes = [
     success: { ...versionMade, status: 201, description: "The new version." },
     errors: [...changeErrors, "twin_not_found"],
     async handle(call, context) {
-      const { answerVersion, changeTwin, fileOf, filePath, requireOwnTwins, tooLarge } = await versions();
       const own = requireOwnTwins(context);
       const { question, answer, heading = question } = call.body;
       const { made } = await changeTwin(call, context, async ({ current, change }) => {

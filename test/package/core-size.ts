@@ -23,13 +23,8 @@ export async function measure(entry: string, external: string[] = []) {
   return { minified: contents.length, size: gzipSync(contents).length, files: Object.keys(metafile.inputs) };
 }
 
-/** What the core loads by `import()`: an engine, at its first reply; the API's description; what owners' twins take. */
-const loadedLater = [
-  "./knowledge/mod.ts",
-  "./adapters/twin-text/mod.ts",
-  "./api/document/mod.ts",
-  "./twin-versions.ts",
-];
+/** What the core loads by `import()`: an engine, at its first reply; the API's description; a reader of owners' twins. */
+const loadedLater = ["./knowledge/mod.ts", "./adapters/twin-text/mod.ts", "./api/document/mod.ts"];
 
 /** The size of the package's entry, with the packages that it imports, without `jose` and what it loads when it is first asked for. */
 export async function measureCore(): Promise<number> {
