@@ -67,6 +67,8 @@ export interface SendMessageOptions {
    * not run. The content may then be empty. While a person answers, nothing can be decided.
    */
   readonly calls?: MessageBody["calls"];
+  /** `replace`: a running reply is cancelled, and the message stands directly behind it. Default: it waits for its end. */
+  readonly whenBusy?: "replace" | undefined;
   /** Default: a new one, and for a message that may have arrived the one that it was sent with. */
   readonly idempotencyKey?: string | undefined;
 }
@@ -82,6 +84,7 @@ interface Sending {
   readonly after: string | null;
   /** What it is said to go on from. Undefined: nothing, it goes to the end. */
   readonly place: string | null | undefined;
+  readonly whenBusy: "replace" | undefined;
   readonly idempotencyKey: string;
 }
 
@@ -205,9 +208,10 @@ export class OpenConversation {
   }
 
   /**
-   * Sends a message, once any running reply has ended, and resolves with its reply once that has ended, however; while a
-   * person answers, with the message, which waits for that person: others may follow it. Rejects if the message is not accepted: then it is `unsent`, until it is sent again or given up. It may have arrived all the same:
-   * sent again, it is stored once.
+   * Sends a message, once any running reply has ended or in its place, and resolves with its reply once that has ended,
+   * however; while a person answers, with the message, which waits for that person: others may follow it. Rejects if the
+   * message is not accepted: then it is `unsent`, until it is sent again or given up. It may have arrived all the same: sent
+   * again, it is stored once.
    */
   async send(content: string, options: SendMessageOptions = {}): Promise<MessageResource> {
     if (this.#closing.signal.aborted) throw this.#gone();
@@ -305,7 +309,10 @@ export class OpenConversation {
   }
 
   /** The same message in the same place may have arrived: it is sent with the same key. */
-  #sendingOf(content: string, { after: wanted, calls, idempotencyKey }: SendMessageOptions): Sending {
+  #sendingOf(
+    content: string,
+    { after: wanted, calls, whenBusy, idempotencyKey }: SendMessageOptions,
+  ): Sending {
     const last = this.#lastTried;
     const after = wanted !== undefined ? wanted : this.#unsent ? this.#unsent.after : this.#last;
     const isSame =
@@ -313,8 +320,9 @@ export class OpenConversation {
       last.after === after &&
       JSON.stringify(last.calls) === JSON.stringify(calls);
     if (!idempotencyKey && isSame) return last;
-    const place = wanted === undefined && this.answeredBy === "person" ? undefined : after;
-    return { content, calls, after, place, idempotencyKey: idempotencyKey ?? newIdempotencyKey() };
+    const isAtEnd = wanted === undefined && (whenBusy !== undefined || this.answeredBy === "person");
+    const place = isAtEnd ? undefined : after;
+    return { content, calls, after, place, whenBusy, idempotencyKey: idempotencyKey ?? newIdempotencyKey() };
   }
 
   /** Sends, again whenever a reply that it had to wait for has ended. Resolves with the id of its own reply. */
@@ -353,11 +361,11 @@ export class OpenConversation {
   }
 
   /** Sends once. The reply's own stream ends as soon as the conversation's has its words. */
-  async #ask({ content, calls, after, place, idempotencyKey }: Sending): Promise<string> {
+  async #ask({ content, calls, after, place, whenBusy, idempotencyKey }: Sending): Promise<string> {
     const onBusy = this.#stream === "live" ? "throw" : "wait";
     const stream = this.#client.messages.stream(
       this.id,
-      { content: content || undefined, calls, after: place },
+      { content: content || undefined, calls, after: place, whenBusy },
       { idempotencyKey, onBusy },
     );
     const events = stream[Symbol.asyncIterator]();
@@ -414,12 +422,12 @@ export class OpenConversation {
     void this.#readOwn(running.id, stream, stream[Symbol.asyncIterator]());
   }
 
-  /** Takes the words of a reply from its own stream, until the conversation's stream has them. */
+  /** Takes the words of a reply from its own stream, until the conversation's stream has them. One may follow in its place. */
   async #readOwn(id: string, stream: ReplyStream, events: AsyncGenerator<StreamEvent>): Promise<void> {
     this.#own = stream;
     try {
       for await (const event of events) {
-        if (this.#own !== stream) return;
+        if (this.#stream === "live") return;
         if (event.type === "complete") this.#known.set(event.message);
         else if (event.type === "error") this.#known.set(await this.#client.messages.get(this.id, id));
         else this.#write(id, event, event.id);

@@ -199,6 +199,56 @@ describe("an open conversation", () => {
     conversation.close();
   });
 
+  for (const [where, streams, isNew] of [
+    ["while it is followed", true, false],
+    ["behind its first question, which has a stream of its own", true, true],
+    ["where fetch gives no body before its end", false, false],
+  ] as const) {
+    test(`a message takes the place of the running reply, ${where}`, async () => {
+      await using chat = await openChat(inProcess);
+      const device = new Device(chat, { streams });
+      const id = isNew ? undefined : chat.conversationId;
+      const conversation = await device.open(
+        id ?? (await device.client.conversations.create({ twinId: "scripted" })),
+      );
+      const first = conversation.send("A long story?");
+      (await chat.engine.next()).write("Once");
+      if (streams) await device.sees(() => conversation.running?.content === "Once");
+      else await device.sees(() => conversation.running);
+      const second = conversation.send("Stop.", { whenBusy: "replace" });
+      assert.equal(conversation.state, "sending");
+      await answer(chat, "Well.");
+      assert.equal((await second).content, "Well.");
+      const { status, content } = await first;
+      assert.deepEqual([status, content], ["cancelled", "Once"]);
+      assert.deepEqual(words(conversation), ["A long story?", "Once", "Stop.", "Well."]);
+      assert.deepEqual([conversation.state, conversation.unsent], ["idle", undefined]);
+      const { data: stored } = await device.client.messages.list(conversation.id);
+      const ends = (messages: readonly Message[]) =>
+        messages.map(({ id, after, status }) => [id, after, status]);
+      assert.deepEqual(ends(conversation.path), ends(stored));
+      await talk(chat, conversation, "Again?", "Yes.");
+      conversation.close();
+    });
+  }
+
+  test("a message in a reply's place that may have arrived is stored once", async () => {
+    using _ = hurry();
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const conversation = await device.open(chat.conversationId);
+    const first = conversation.send("A long story?");
+    (await chat.engine.next()).write("Once");
+    await device.sees(() => conversation.running?.content === "Once");
+    device.lose();
+    const second = conversation.send("Stop.", { whenBusy: "replace" });
+    await answer(chat, "Well.");
+    assert.equal((await second).content, "Well.");
+    assert.equal((await first).status, "cancelled");
+    assert.deepEqual(words(conversation), ["A long story?", "Once", "Stop.", "Well."]);
+    conversation.close();
+  });
+
   test("stops the running reply, and says what a person thinks of one", async () => {
     await using chat = await openChat(inProcess);
     const device = new Device(chat);

@@ -344,8 +344,6 @@ export class TwinChatElement extends Base {
 
   #changed(thread: Thread): void {
     if (thread !== this.#thread) return;
-    this.#stop.hidden = !thread.isReplying;
-    this.#send.hidden = thread.isReplying;
     this.#allow();
     this.#showPerson(thread);
     const focused = this.shadowRoot?.activeElement;
@@ -370,9 +368,12 @@ export class TwinChatElement extends Base {
     );
   }
 
-  /** Has the button for sending be as what can be sent. */
+  /** Has the buttons be as what can be done: words may be sent in the place of a reply that is written. */
   #allow(): void {
-    this.#send.disabled = this.#isTooLong || this.#thread?.isBusy === true;
+    const { isBusy = false, isReplying = false } = this.#thread ?? {};
+    this.#stop.hidden = !isReplying;
+    this.#send.hidden = isReplying && this.#input.value === "";
+    this.#send.disabled = this.#isTooLong || isBusy;
   }
 
   #giveBack(content: string): void {

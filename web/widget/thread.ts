@@ -51,7 +51,8 @@ export class Thread {
   #conversation: OpenConversation | undefined;
   /** Words that are to begin a conversation. */
   #beginning: string | undefined;
-  #isBusy = false;
+  /** How often something was asked. */
+  #asks = 0;
   readonly #left = new AbortController();
   readonly #seen = new SeenPath((message) =>
     message.role === "user" ? this.#newQuestion(message) : this.#newReply(message),
@@ -74,9 +75,13 @@ export class Thread {
     loadAtTop(frame.list, () => this.#try(async () => this.#conversation?.earlier()), this.#left.signal);
   }
 
-  /** Whether a message of this page is sent, or its reply written. To a person, one may be sent after the other. */
+  /** Whether a message of this page is on its way. To a person, one may be sent after the other. */
   get isBusy(): boolean {
-    return this.#isBusy && !this.isWithPerson;
+    return this.#isSending && !this.isWithPerson;
+  }
+
+  get #isSending(): boolean {
+    return (this.#beginning ?? this.#conversation?.unsent) !== undefined;
   }
 
   /** Whether a person answers. */
@@ -115,15 +120,16 @@ export class Thread {
   }
 
   /**
-   * Sends a message. What is refused is given back. What cannot be sent stays on the page, and is sent again when the browser
+   * Sends a message, in the place of a reply that is written. What is refused is given back. What cannot be sent stays on the page, and is sent again when the browser
    * is online, or its person says so: each time the same message, which is stored once.
    */
   send(content: string): Promise<void> {
     const edited = this.#edited;
     this.stopEditing();
+    const whenBusy = this.isReplying ? "replace" : undefined;
     const act = (conversation: OpenConversation) =>
-      edited ? conversation.edit(edited, content) : conversation.send(content);
-    if (!this.#isBusy) {
+      edited ? conversation.edit(edited, content) : conversation.send(content, { whenBusy });
+    if (!this.#isSending) {
       this.#lastSent = this.#ask(content, act);
       return this.#lastSent;
     }
@@ -161,17 +167,18 @@ export class Thread {
     return isEditing;
   }
 
-  /** Has something asked, as often as it takes. `ask` resolves once the reply has ended. */
+  /** Has something asked, as often as it takes. `ask` resolves once the reply has ended, which the next one may bring about. */
   async #ask(content: string, ask: (conversation: OpenConversation) => Promise<unknown>): Promise<void> {
     const { giveBack, say, showEnd, changed } = this.#frame;
     const idempotencyKey = newKey();
     let act = ask;
-    this.#isBusy = true;
+    const number = ++this.#asks;
+    const isOver = () => this.#left.signal.aborted || number !== this.#asks;
     this.#keepUnsent(content);
     const network = () => this.#draw();
     addEventListener("offline", network);
     try {
-      while (!this.#left.signal.aborted) {
+      while (!isOver()) {
         try {
           if (!this.#conversation) {
             this.#beginning = content;
@@ -185,7 +192,7 @@ export class Thread {
           await asked;
           return;
         } catch (error) {
-          if (this.#left.signal.aborted) return;
+          if (isOver()) return;
           if (content === "") throw error; // a yes is not for later
           if (isGone(error)) act = (conversation) => conversation.send(content);
           else if (!(error instanceof ConnectionError)) throw error;
@@ -198,11 +205,12 @@ export class Thread {
       say(reasonOf(error, this.#frame));
     } finally {
       removeEventListener("offline", network);
-      this.#beginning = undefined;
-      this.#isBusy = false;
-      this.#keepUnsent();
-      this.#draw();
-      changed();
+      if (!isOver()) {
+        this.#beginning = undefined;
+        this.#keepUnsent();
+        this.#draw();
+        changed();
+      }
     }
   }
 
@@ -361,7 +369,7 @@ export class Thread {
       tools.hidden = message.status === "in_progress";
       another.hidden = this.isWithPerson || asked() === "";
       const isLast = this.#conversation?.path.at(-1) === message && !this.isWithPerson;
-      cards.show(isLast ? message.pendingCalls : null, !this.#isBusy);
+      cards.show(isLast ? message.pendingCalls : null, !this.#isSending);
       up.ariaPressed = String(message.feedback?.rating === "up");
       down.ariaPressed = String(message.feedback?.rating === "down");
       this.#settle(message, elements);
