@@ -326,7 +326,7 @@ function dontKnow(turn: Turn, index: KnowledgeIndex): Answer {
   const nearest = [...new Set(near.map(({ passage }) => index.names.nameOf(passage)))].slice(0, mostRelated);
   const offered = nearest.length > 0 ? nearest : rotate(index.topics, turn);
   const text = say("unknown", turn, index, offered);
-  const isOffered = offered.length === 0 || offered.some((topic) => text.includes(topic));
+  const isOffered = offered.length === 0 || offered.some((topic) => text.includes(`**${topic}**`));
   const offer = isOffered ? "" : say(nearest.length > 0 ? "perhaps" : "topics", turn, index, offered);
   const person = mayHandOver(turn) ? say("offer", turn, index) : "";
   return { text: [text, offer, person].filter((part) => part !== "").join(" "), sources: [], unsure: true };

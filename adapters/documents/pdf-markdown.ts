@@ -177,12 +177,16 @@ class PageWriter {
   }
 
   end(): string {
-    // A word that is divided at the end of a line.
-    return this.#parts
-      .join("")
-      .replace(/(\p{Ll})[-\u00ad\u2010]\n(?=\p{Ll})/gu, "$1")
-      .replace(/\n{3,}/gu, "\n\n")
-      .trim();
+    return (
+      this.#parts
+        .join("")
+        // Large letters at the end are no heading of anything.
+        .replace(/\n#{1,6} (?=[^\n]*\s*$)/u, "\n")
+        // A word that is divided at the end of a line.
+        .replace(/(\p{Ll})[-\u00ad\u2010]\n(?=\p{Ll})/gu, "$1")
+        .replace(/\n{3,}/gu, "\n\n")
+        .trim()
+    );
   }
 
   #line(line: Line): void {

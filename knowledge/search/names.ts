@@ -17,8 +17,11 @@ export interface Called {
   readonly alone: boolean;
 }
 
-// Signs that make a different name are kept, as in C, C# and C++.
-const words = /[\p{L}\p{N}][\p{L}\p{M}\p{N}]*[+#]*/gu;
+// Signs that make a different name are kept, as in C, C# and C++, and in numbers of sections: "§ 3" is not 3, nor "1.2" 12.
+const words = /§+\s?\d+(?:\.\d+)*|\d+(?:\.\d+)+|[\p{L}\p{N}][\p{L}\p{M}\p{N}]*[+#]*/gu;
+/** What a heading is cited by: "1.2 Notice", "§ 3 Term", "Article 17: Toys", "第3条 期間". A number alone may be of anything. */
+const citation =
+  /^(?:§+\s?\d+(?:\.\d+)*|\d+(?:\.\d+)+|\p{L}{2,}\.?\s\d+(?:\.\d+)*(?=\s*[:.–—-])|[第제]\s?\d+\s?\p{L}(?=[\s:：]))/u;
 /** How much of a message may call a section: in words, or in characters of scripts without spaces. */
 const mostParts = 100;
 const longestName = 12;
@@ -40,7 +43,7 @@ class Phrases {
 /** Equal for phrases with the same words, ignoring case, punctuation and spaces; the second one accents, too. */
 function keysOf(phrase: string): [normal: string, folded: string] {
   const normal = normalize(phrase);
-  const key = (normal.match(words) ?? [normal.trim()]).join("");
+  const key = (normal.match(words) ?? [normal.trim()]).join("").replaceAll(" ", "");
   return [key, `${fold(key)} folded`];
 }
 
@@ -70,6 +73,8 @@ export class Names {
     yield* visitAll(sections, one, portion, (passage) => {
       for (const phrase of passage.askedAs) names.#asked.add(phrase, passage);
       names.#name(passage.heading, passage);
+      const [number] = citation.exec(passage.heading) ?? [];
+      if (number) names.#name(number, passage);
       const namesakes = names.#sections.get(passage.heading) ?? [];
       names.#sections.set(passage.heading, namesakes);
       namesakes.push(passage);
@@ -138,5 +143,7 @@ export class Names {
 
 /** The words of a text. Those of scripts without spaces are characters. */
 function partsOf(text: string): string[] {
-  return (text.match(words) ?? []).flatMap((word) => (isSpaced(word) ? withoutParticle(word) : [...word]));
+  return (text.match(words) ?? []).flatMap((word) =>
+    isSpaced(word) ? withoutParticle(word).replace(" ", "") : [...word],
+  );
 }

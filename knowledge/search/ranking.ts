@@ -214,7 +214,7 @@ export class Ranking {
     const telling = own.filter(([, { stop }]) => !stop);
     const total = sum(telling.map(([, { worth }]) => worth)) || 1;
     const rarest = Math.log(1 + this.#passages.length / 1.5);
-    return candidates.map((candidate) => {
+    const findings = candidates.map((candidate) => {
       const cover = this.#cover(candidate, question);
       const features = {
         lead: this.#lead(candidate, candidates),
@@ -228,6 +228,14 @@ export class Ranking {
       };
       return { passage: candidate.passage, score: certaintyOf(features), features, ...cover };
     });
+    const [first, ...others] = findings;
+    if (first?.passage.title === undefined) return findings;
+    // A row or an item that is asked for by its name is as certain as the section around it.
+    const around = others.find(
+      ({ passage: { section, title }, score }) =>
+        section === first.passage.section && title === undefined && score > first.score,
+    );
+    return [{ ...first, ...around, passage: first.passage }, ...others];
   }
 
   #isSilent(word: string): boolean {
@@ -340,6 +348,8 @@ export class Ranking {
 
 /** Whether passages say different things: the parts of a long section do, but not what is in one of them. */
 function isOther(one: Passage, other: Passage): boolean {
+  // What introduces other sections repeats them.
+  if (one.indexed !== undefined && other.parents.includes(one.heading)) return false;
   if (one.section !== other.section) return true;
   return one !== other && one.title === undefined && other.title === undefined;
 }

@@ -20,6 +20,10 @@ const most = 4;
 /** A longer one is no button. */
 const longest = 100;
 
+/** How many documents are looked at, and how much of a text, in UTF-16 code units: reading takes time, in which nothing else runs. */
+const mostDocuments = 20;
+const beginning = 20_000;
+
 /**
  * The same service, beside `GET /starters/{twinId}` where there is a playground. Who may read the twin may read them: the
  * service itself is asked for it, with the same credential.
@@ -55,10 +59,10 @@ async function startersOf(twin: Twin, tests: readonly GoldenQuestion[]): Promise
   const asked = tests.filter(({ source }) => source !== null).map(({ ask }) => ask);
   if (asked.length > 0 || twin.engine !== "knowledge") return select(asked); // a model may keep headings to itself
   const { readDocument, readInstructions } = await import("../../knowledge/mod.ts");
-  const found = readInstructions(twin.name, twin.instructions).sections.map(questionOf);
-  for (const document of twin.documents) {
+  const found = readInstructions(twin.name, twin.instructions.slice(0, beginning)).sections.map(questionOf);
+  for (const { path, text } of twin.documents.slice(0, mostDocuments)) {
     if (found.length >= most) break;
-    found.push(...readDocument(document).sections.map(questionOf));
+    found.push(...readDocument({ path, text: text.slice(0, beginning) }).sections.map(questionOf));
   }
   return select(found);
 }

@@ -207,8 +207,35 @@ test("a heading beside a table is none of its rows", async () => {
     [11, 60, 690 - 16 * at, name],
     [11, 300, 690 - 16 * at, String(40 + at)],
   ]);
-  const text = await textOf("a.pdf", pdf([draw([[18, 60, 720, "Rooms"], ...rows, [18, 60, 620, "Food"]])]));
-  assert.equal(text, "# Rooms\n\n- Attic: 40\n- Garden: 41\n- Tower: 42\n\n# Food");
+  const food: Text[] = [
+    [18, 60, 620, "Food"],
+    [11, 60, 600, "There is soup."],
+  ];
+  const text = await textOf("a.pdf", pdf([draw([[18, 60, 720, "Rooms"], ...rows, ...food])]));
+  assert.equal(text, "# Rooms\n\n- Attic: 40\n- Garden: 41\n- Tower: 42\n\n# Food\n\nThere is soup.");
+});
+
+test("large letters at the end of a PDF are text, also on pages that are turned", async () => {
+  const texts = (turn: (x: number, y: number) => readonly [x: number, y: number]): Text[] => [
+    ...["Tower", "Garden"].flatMap((name, at): Text[] => [
+      [11, ...turn(60, 700 - 16 * at), name],
+      [11, ...turn(300, 700 - 16 * at), String(130 - 40 * at)],
+    ]),
+    [18, ...turn(60, 640), "Prices of rooms"],
+  ];
+  for (const [matrix, rotate, turn] of [
+    ["1 0 0 1", 0, (x: number, y: number) => [x, y] as const],
+    ["0 1 -1 0", 90, (x: number, y: number) => [792 - y, x] as const],
+    ["-1 0 0 -1", 180, (x: number, y: number) => [612 - x, 792 - y] as const],
+    ["0 -1 1 0", 270, (x: number, y: number) => [y, 612 - x] as const],
+  ] as const) {
+    const page = `/Rotate ${rotate}`;
+    assert.equal(
+      await textOf("a.pdf", pdf([draw(texts(turn), matrix)], { page })),
+      "- Tower: 130\n- Garden: 90\n\nPrices of rooms",
+      page,
+    );
+  }
 });
 
 test("lines of a PDF are one paragraph at any spacing, and a wider gap begins another", async () => {

@@ -286,6 +286,49 @@ test("a refusal asks whether the nearest sections are meant, in the twin's langu
   );
 });
 
+test("a refusal names the nearest section, also where its name is a letter of the phrase", async () => {
+  const twin = createTwin("", { documents: [{ path: "a.md", text: "The garden is behind the house." }] });
+  const { text } = await ask("Which animals may graze in the garden of the neighbours?", { twin });
+  assert.equal(text, "I don't know; nothing I have learned covers that. Perhaps you mean **a**?");
+});
+
+test("the only section below a title is found, though the title's text repeats it", async () => {
+  const twin = (steps: string) =>
+    createTwin("", { documents: [{ path: "a.md", text: `# Printer\n\n## Changing the ink\n\n${steps}` }] });
+  for (const steps of [
+    "1. Open the lid.\n2. Lift.",
+    "7. Open the lid.\n8. Lift.",
+    "- a. Open the lid.\n- b. Lift.",
+  ])
+    assert.deepEqual((await ask("How do I change the ink?", { twin: twin(steps) })).sources, [
+      "Changing the ink",
+    ]);
+  assert.deepEqual((await ask("How do I bake bread?", { twin: twin("1. Open the lid.") })).sources, []);
+});
+
+test("an item that is asked for by its name is as certain as the section around it", async () => {
+  const text = "- Tower: 130\n- Garden: 90\n\nPrices of rooms";
+  const twin = createTwin("", { documents: [{ path: "a.md", text }] });
+  assert.match((await ask("What does the room Garden cost?", { twin })).text, /- Garden: 90$/u);
+});
+
+test("a section is found by the number that its heading begins with", async () => {
+  const text = (first: string, second: string) =>
+    `# Rules\n\n## ${first}\n\nTwo years.\n\n## ${second}\n\nOne month.`;
+  for (const [headings, question] of [
+    [["1.1 Term", "1.2 Notice"], "What does 1.2 say?"],
+    [["Article 3: Term", "Article 4: Notice"], "What is in article 4?"],
+    [["§ 3 Term", "§ 4 Notice"], "What does §4 mean?"],
+    [["第3条 期間", "第4条 解約"], "第4条は何ですか？"],
+  ] as const) {
+    const twin = createTwin("", { documents: [{ path: "a.md", text: text(headings[0], headings[1]) }] });
+    assert.deepEqual((await ask(question, { twin })).sources, [headings[1]], question);
+  }
+  const twin = createTwin("", { documents: [{ path: "a.md", text: text("§ 3 Term", "1.2 Notice") }] });
+  for (const question of ["Are there 3 rooms?", "Who is 12 today?"])
+    assert.deepEqual((await ask(question, { twin })).sources, [], question);
+});
+
 test("an answer that lacks a word of the question has a caveat", async () => {
   const twin = createTwin(
     "## Shoes\n\nStreet shoes are taken off in the hall.\n\n## Towels\n\nTowels lie in the bath.",

@@ -346,6 +346,7 @@ describe("the server", () => {
         "---\nname: T\ntests:\n  - {ask: Open?, says: nine}\n  - {ask: Rain?, source: null}\n---\n# Hours\nNine.",
       "headed.md":
         "---\nname: H\n---\n# Prices\n<!-- asked as: cost; What is it?; x -->\nTwo.\n# Place\nHere.",
+      "long.md": `---\nname: L\n---\n# Visits\n${"Come on Monday. ".repeat(2_000)}\n\n# Behind what is read\nGo.`,
       "silent.md": "---\nname: S\nengine: echo\n---\n# How to say no\nPolitely.",
       "private.md": "---\nname: P\naccess: [bob]\n---\n# Secret\nNone.",
     });
@@ -357,7 +358,12 @@ describe("the server", () => {
       const answer = await fetch(`${server.url}/chat/starters/${twinId}`, init);
       return [answer.status, ((await answer.json()) as { data?: unknown }).data];
     };
-    const found = [await starters("tested"), await starters("headed"), await starters("silent")];
+    const found = [
+      await starters("tested"),
+      await starters("headed"),
+      await starters("long"),
+      await starters("silent"),
+    ];
     const refused = [
       await starters("private"),
       await starters("tested", "twin_x"),
@@ -367,6 +373,7 @@ describe("the server", () => {
     assert.deepEqual(found, [
       [200, ["Open?"]],
       [200, ["What is it?", "Place"]],
+      [200, ["Visits"]],
       [200, []],
     ]);
     assert.deepEqual(
