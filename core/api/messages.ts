@@ -20,6 +20,7 @@ import {
   conversationNotFound,
   messageNotFound,
   replyFailed,
+  tooMuchAtOnce,
   twinNotFound,
   validationError,
 } from "../wire/errors.ts";
@@ -76,7 +77,11 @@ export const messageRoutes = [
       const items: MessageRecord[] = [];
       let total: number | undefined;
       for await (const portion of readPortions(store, reach, params.id, slice)) {
-        hold(memory, portion.items.map(lengthOf));
+        // Where its reader may hold no more, the page ends: asked for again, it would be refused again. One byte is the answer's.
+        if (!memory.reserve(1 + 2 * lengthOf(portion.items))) {
+          if (items.length === 0) throw tooMuchAtOnce();
+          break;
+        }
         items.push(...portion.items);
         total ??= portion.total;
       }
@@ -200,8 +205,13 @@ export const messageRoutes = [
   }),
 ];
 
-function lengthOf({ content, pendingCalls }: MessageRecord): number {
-  return content.length + (pendingCalls ? JSON.stringify(pendingCalls).length : 0);
+/** The length of the texts of messages, in UTF-16 code units. */
+function lengthOf(messages: readonly MessageRecord[]): number {
+  return messages.reduce(
+    (sum, { content, pendingCalls }) =>
+      sum + content.length + (pendingCalls ? JSON.stringify(pendingCalls).length : 0),
+    0,
+  );
 }
 
 /** What a client prefers that reads along, and one that does not wait for the reply (RFC 7240). */

@@ -233,11 +233,11 @@ test("streams of a conversation that nobody reads count, and those of others go 
 });
 
 /** A service with a conversation of two messages of this length. */
-async function openLong(length: number) {
+async function openLong(length: number, endUser: string | null = null) {
   const store = createMemoryStore();
   const owner = "alice";
   const conversation = newConversation(
-    { id: "conv_long", owner, twinId: "echo", endUser: null, title: null },
+    { id: "conv_long", owner, twinId: "echo", endUser, title: null },
     startOfTests,
   );
   await store.createConversation(conversation);
@@ -342,6 +342,18 @@ test("a page of long messages ends earlier, and says how many there are", async 
   const rest = await get(`limit=100&after=${first.data[0].id}`);
   assert.equal(rest.data[0].content, "y".repeat(5_000_000));
   assert.deepEqual(rest.pagination, { page: 1, limit: 100, total: 1, totalPages: 1, hasMore: false });
+});
+
+test("a page ends where its end user may hold no more, and goes on behind that", async () => {
+  await using fixture = await openLong(4_194_304, "eve");
+  const key = await fixture.key("full_access");
+  const { data } = await (await fixture.call("POST", "/client-tokens", key, { endUser: "eve" })).json();
+  const get = async (query: string) =>
+    (await fixture.call("GET", `/conversations/conv_long/messages?${query}`, data.token)).json();
+  const first = await get("limit=100");
+  assert.deepEqual([first.data.length, first.pagination.hasMore], [1, true]);
+  const rest = await get(`limit=100&after=${first.data[0].id}`);
+  assert.deepEqual([rest.data.length, rest.pagination.hasMore], [1, false]);
 });
 
 test("the client goes on behind a page that ended earlier", async () => {
