@@ -260,14 +260,16 @@ async function measureLine(server: MeasuredServer, line: Line, credentials: Cred
       memory: memoryMb / most.memoryMb,
       "a hundred at once": (hundred?.memoryMb ?? 0) / most.hundredMb,
     };
-    const above = Object.entries(shares).flatMap(([name, share]) => (share > 1 ? name : []));
-    const statuses = [
-      ...new Set([...runs, ...(hundred ? [hundred] : [])].flatMap((cost) => cost.statuses)),
-    ].join(", ");
+    const statuses = [...new Set([...runs, ...(hundred ? [hundred] : [])].flatMap((cost) => cost.statuses))];
+    const above = [
+      ...Object.entries(shares).flatMap(([name, share]) => (share > 1 ? name : [])),
+      // What is refused costs nothing.
+      ...(line.what.endsWith("refused") || statuses.some((status) => status < 300) ? [] : ["not answered"]),
+    ];
     const [cpu, ...others] = [cpuMs, heldMs, memoryMb, hundred?.memoryMb].map(
       (figure) => figure?.toFixed(0) ?? "–",
     );
-    const cells = [cpu, mayTake === inParts ? "in parts" : mayTake, ...others, statuses];
+    const cells = [cpu, mayTake === inParts ? "in parts" : mayTake, ...others, statuses.join(", ")];
     return {
       text: `| ${line.what} | ${names[who]} | ${cells.join(" | ")} |`,
       share: Math.max(...Object.values(shares)),
@@ -308,7 +310,9 @@ async function measureAll(parts: Parts, kind: "SQLite" | "PostgreSQL", words: st
       return [{ text: `| ${fault} |`, share: Number.POSITIVE_INFINITY, fault }];
     });
     rows.push(...measured);
-    for (const { fault, text } of measured) process.stderr.write(fault === undefined ? "." : `\n${text}\n`);
+    // As it comes: a run takes long, and may be cut off.
+    for (const { fault, text } of measured)
+      process.stderr.write(`${fault === undefined ? "" : "above: "}${text}\n`);
   }
   return rows.toSorted((one, other) => other.share - one.share);
 }

@@ -23,6 +23,11 @@ export const people = 100;
 const longestMessage = 131_072;
 const longestReply = 2 * 1024 * 1024;
 
+/** What the ids of a conversation's messages begin with, before their numbers: those of responses have letters and digits alone. */
+export function messageId(conversation: string): string {
+  return `msg_${conversation.replaceAll("_", "")}x`;
+}
+
 /** Runs the statements that store it, in the dialect that both databases have. */
 export async function fill(run: (sql: string) => Promise<unknown>): Promise<void> {
   const numbers = (count: number) =>
@@ -48,7 +53,7 @@ export async function fill(run: (sql: string) => Promise<unknown>): Promise<void
     );
     const ofReply = (value: string) => (rated ? `CASE WHEN i % 2 = 1 THEN ${value} END` : "NULL");
     const from = isForked ? "CASE WHEN i % 2 = 0 AND i > 0 THEN -1 END" : "CAST(NULL AS BIGINT)";
-    await run(`${messages} ${numbers(length)} SELECT 'msg_${id}_' || i, '${owner}', '${id}', i, ${role("i")}, ${content},
+    await run(`${messages} ${numbers(length)} SELECT '${messageId(id)}' || i, '${owner}', '${id}', i, ${role("i")}, ${content},
       'completed', NULL, ${from}, ${at}, ${at}, ${ofReply("'down'")}, ${ofReply(`'${costly.repeat(1_000)}'`)},
       ${ofReply(`${rated?.at} + i`)}, ${ofReply(`'${rated?.question} ' || i`)}, ${ofReply("'echo'")} FROM n`);
   };
