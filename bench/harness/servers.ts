@@ -11,37 +11,10 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Contender } from "../contenders/contender.ts";
+import type { Contender, Launch, Place, Running } from "../contenders/contender.ts";
 import { benchFile } from "./build.ts";
 import { onCore } from "./pinning.ts";
 import { collectGarbage, cpuOf, memoryOf, processTree } from "./usage.ts";
-
-/** Where a server is to run. */
-export interface Place {
-  /** How Node is run. */
-  readonly node: readonly string[];
-  readonly port: number;
-  /** The model's address, up to `/v1`. */
-  readonly modelUrl: string;
-  /** A folder of its own on the project's disk, which survives a restart. */
-  readonly data: string;
-}
-
-/** How a server is started. `PORT`, `MODEL_URL` and `NODE_ENV=production` are set. */
-export interface Launch {
-  readonly command: readonly string[];
-  /** Default: {@link Place.data}. */
-  readonly cwd?: string;
-  readonly env?: Readonly<Record<string, string>>;
-  /** A path that answers GET once the server is ready. */
-  readonly ready: string;
-}
-
-/** A server's address, and that of the model that it asks. */
-export interface Running {
-  readonly url: string;
-  readonly modelUrl: string;
-}
 
 /** A running server. */
 export interface ServerProcess extends Running {

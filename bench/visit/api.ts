@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { VisitOptions } from "./visit.ts";
+import type { VisitOptions } from "./options.ts";
 
 /** The longest wait for one answer, in milliseconds: longer than a server lets a reply take, unless it is told otherwise. */
 const answerMs = 330_000;

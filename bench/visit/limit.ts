@@ -5,7 +5,7 @@
  */
 
 import type { Caller } from "./api.ts";
-import type { VisitOptions } from "./visit.ts";
+import type { VisitOptions } from "./options.ts";
 
 /** How many requests of the key's hourly limit a visit does not touch. */
 const requestsToLeave = 20;

@@ -6,8 +6,8 @@
 
 import { createParser } from "eventsource-parser";
 import { ask, Refused, reasonOf, told } from "./api.ts";
+import type { VisitOptions } from "./options.ts";
 import type { Seen } from "./report.ts";
-import type { VisitOptions } from "./visit.ts";
 
 /** What a reply's events have told so far. */
 interface Reply {

@@ -5,7 +5,7 @@
  */
 
 import { median, percentile } from "../report/spread.ts";
-import type { VisitOptions } from "./visit.ts";
+import type { VisitOptions } from "./options.ts";
 
 /** From this share of a core on, the visitor itself may be what is measured. */
 const busy = 0.7;

@@ -8,25 +8,9 @@
 import { messageOf } from "../command-line/errors.ts";
 import { type Caller, createCaller, Refused } from "./api.ts";
 import { readLimit } from "./limit.ts";
+import type { VisitOptions } from "./options.ts";
 import { readReply } from "./reply.ts";
 import { report, type Seen, summary } from "./report.ts";
-
-/** Options of {@link visit}. */
-export interface VisitOptions {
-  /** The server's address, with its base path if it has one, such as `http://127.0.0.1:8787`. */
-  readonly url: string;
-  /** A key with the scope `full_access`. */
-  readonly key: string;
-  /** A twin's id. Default: the first one in the list. */
-  readonly twin?: string | undefined;
-  /** No reply is begun after this many seconds. */
-  readonly seconds: number;
-  /** How many conversations run at once. */
-  readonly streams: number;
-  readonly content: string;
-  /** Ends the visit early: running replies are abandoned. */
-  readonly stop: AbortSignal;
-}
 
 /** A visit while it lasts. */
 interface Visit {

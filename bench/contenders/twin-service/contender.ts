@@ -3,11 +3,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { signToken } from "../../../core/auth/jwt.ts";
 import { serverFile } from "../../harness/build.ts";
-import { freePort, type Running } from "../../harness/servers.ts";
+import { freePort } from "../../harness/servers.ts";
 import { twins } from "../../list/twins.ts";
 import { follow } from "../../load/device.ts";
 import { completion } from "../completion.ts";
-import { type Contender, type Conversation, inBatches, requestJson } from "../contender.ts";
+import { type Contender, type Conversation, inBatches, type Running, requestJson } from "../contender.ts";
 
 const secret = "the secret of the server that is measured";
 
