@@ -15,17 +15,19 @@ const { secret: clientToken } = clientTokens.create(systemRandom);
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 const jwt = `${part({ alg: "HS256" })}.${part({ sub: "alice", exp: 1 })}.${"s".repeat(43)}`;
 const spaced = `${Buffer.from('{ "alg": "HS256" }').toString("base64url")}.${part({ sub: "alice" })}.${"s".repeat(43)}`;
+const webhookSecret = `whsec_${Buffer.from(Array.from({ length: 32 }, (_, at) => (at * 37 + 251) % 256)).toString("base64")}`;
+assert.match(webhookSecret, /[+/].*=$/);
 const encoded = (text: string, from: RegExp) =>
   text.replace(from, (character) => `%${character.charCodeAt(0).toString(16)}`);
 
 /** How a credential may be written where it does not belong. */
-const forms = [key, clientToken, jwt, spaced]
+const forms = [key, clientToken, jwt, spaced, webhookSecret]
   .flatMap((text) => [
     text,
-    encoded(text, /[_.-]/g),
-    encoded(text, /[\w.-]/g),
-    encoded(text, /[\w.-]/g).toUpperCase(),
-    encoded(encoded(text, /[\w.-]/g), /%/g),
+    encoded(text, /[_.+/=-]/g),
+    encoded(text, /[\w.+/=-]/g),
+    encoded(text, /[\w.+/=-]/g).toUpperCase(),
+    encoded(encoded(text, /[\w.+/=-]/g), /%/g),
   ])
   .flatMap((text) => [text, `Bearer%20${text}`, `key=${text}`]);
 
@@ -33,7 +35,7 @@ function assertNone(logged: string, form: string): void {
   let plain = logged;
   for (let depth = 0; depth < 3; depth++)
     plain = plain.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
-  for (const secret of [key, clientToken, ...jwt.split("."), ...spaced.split(".")])
+  for (const secret of [key, clientToken, webhookSecret, ...jwt.split("."), ...spaced.split(".")])
     for (let at = 0; at + 24 <= secret.length; at += 8)
       assert.ok(!plain.toLowerCase().includes(secret.slice(at, at + 24).toLowerCase()), `${form}: ${logged}`);
 }

@@ -45,6 +45,28 @@ describe("metrics", () => {
     await assertSamples(url, "twin_store_available 0");
   });
 
+  test("they say how many deliveries to webhooks are pending, unless that cannot be told", async () => {
+    let countPending = () => Promise.resolve(3);
+    const storage = { limitsAreShared: () => true, pingStore: async () => {} };
+    const url = await serve(createMetrics({ ...storage, countPending: () => countPending() }));
+    await assertSamples(url, "twin_webhook_pending 3");
+    countPending = () => Promise.reject(new Error("away"));
+    assert.deepEqual(await samplesOf(url, "twin_webhook_pending"), []);
+    assert.deepEqual(await samplesOf(await serve(createMetrics(storage)), "twin_webhook_pending"), []);
+  });
+
+  test("tries of deliveries to webhooks are counted, by event and by what became of the delivery", async () => {
+    const metrics = createMetrics();
+    const url = await serve(metrics);
+    for (const status of ["pending", "failed", "pending"] as const)
+      metrics.observe.webhookTried?.({ event: "message.said", status });
+    await assertSamples(
+      url,
+      'twin_webhook_deliveries_total{event="message.said",status="pending"} 2',
+      'twin_webhook_deliveries_total{event="message.said",status="failed"} 1',
+    );
+  });
+
   test("a reply is counted while it runs, and by how it ended", async () => {
     const metrics = createMetrics();
     const url = await serve(metrics);
@@ -129,7 +151,7 @@ describe("metrics", () => {
   for (const file of ["grafana-dashboard.json", "alerts.yaml"]) {
     test(`deploy/${file} uses only metrics that exist`, async () => {
       const text = await readFile(new URL(`../../deploy/${file}`, import.meta.url), "utf8");
-      const storage = { limitsAreShared: () => true, pingStore: async () => {} };
+      const storage = { limitsAreShared: () => true, pingStore: async () => {}, countPending: async () => 0 };
       const shown = await (await fetch(await serve(createMetrics(storage)))).text();
       const names = [...shown.matchAll(/^# TYPE (\S+) (\w+)$/gm)].flatMap(([, name = "", kind]) =>
         kind === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
