@@ -8,10 +8,12 @@
 import type { Conversation, Twin } from "../../client/mod.ts";
 import { byId, followEnd, h } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
+import { firstWords } from "../shared/words.ts";
 import { ConversationView, choice, titleOf } from "./conversation.ts";
 import { ask } from "./dialog.ts";
 import { Inbox } from "./inbox.ts";
 import { openKeys } from "./keys.ts";
+import { ListedConversations } from "./listed.ts";
 import { announce, reasonOf } from "./page.ts";
 import { openQuestions } from "./questions.ts";
 import {
@@ -42,7 +44,6 @@ const page = {
   workbench: byId("talk", HTMLElement),
   twins: byId("twins", HTMLElement),
   whose: byId("whose", HTMLElement),
-  conversations: byId("conversations", HTMLElement),
   title: byId("chat-title", HTMLElement),
   about: byId("chat-about", HTMLElement),
   chatTools: byId("chat-tools", HTMLElement),
@@ -68,13 +69,13 @@ const ownTwins = new OwnTwinsTab({
   changed: () => void attempt(readTwins),
   talk: (twinId) => void attempt(() => talkTo(twinId)),
 });
+const listed = new ListedConversations();
 /** Where the tab keeps whether the pane of the wire is closed. */
 const wirePlace = "playground wire";
 
 let session: Session | undefined;
 let twins: readonly Twin[] = [];
 let twin: Twin | undefined;
-let conversations: readonly Conversation[] = [];
 let view: ConversationView | undefined;
 
 /** Runs what a person asked for, and shows why it failed if it does. */
@@ -116,7 +117,13 @@ async function enter(credentials: Credentials): Promise<void> {
   page.tabs.hidden = false;
   page.desk.hidden = false;
   page.signOut.hidden = false;
-  const { mayWrite, whose } = session;
+  const { mayWrite, whose, client, quiet } = session;
+  listed.start({
+    client,
+    quiet,
+    begin: showNewConversation,
+    open: (chosen) => void attempt(() => openConversation(chosen)),
+  });
   page.whose.textContent = `Conversations of ${whose}`;
   page.content.disabled = !mayWrite;
   page.content.placeholder = mayWrite ? "Ask something" : "This key may only read.";
@@ -174,7 +181,7 @@ async function begin(): Promise<void> {
 
 async function chooseTwin(chosen: Twin, named?: Conversation): Promise<void> {
   twin = chosen;
-  conversations = (await required(session).client.conversations.list({ twinId: chosen.id, limit: 30 })).data;
+  await listed.choose(chosen.id);
   if (named) await openConversation(named);
   else showNewConversation();
 }
@@ -243,11 +250,11 @@ function viewOf(conversation: Conversation): ConversationView {
       void showUsage();
     },
     renamed(renamed: Conversation) {
-      if (!conversations.some(({ id, title }) => id === renamed.id && title !== renamed.title)) return;
-      replaceConversation(renamed);
+      const { title } = listed.find(renamed.id) ?? conversation;
+      if (renamed.title !== title) replaceConversation(renamed);
     },
     deleted() {
-      conversations = conversations.filter(({ id }) => id !== conversation.id);
+      listed.remove(conversation.id);
       showNewConversation();
       page.problem.textContent = "This conversation was deleted.";
     },
@@ -266,15 +273,14 @@ function viewOf(conversation: Conversation): ConversationView {
 }
 
 function replaceConversation(changed: Conversation): void {
-  conversations = conversations.map((each) => (each.id === changed.id ? changed : each));
+  listed.replace(changed);
   showHead();
-  showChoices();
 }
 
 /** The open conversation as it is known last. */
 function openedConversation(): Conversation | undefined {
   const opened = view?.conversation;
-  return opened && (conversations.find(({ id }) => id === opened.id) ?? opened);
+  return opened && (listed.find(opened.id) ?? opened);
 }
 
 async function rename(): Promise<void> {
@@ -299,7 +305,7 @@ async function deleteConversation(): Promise<void> {
     await openConversation(opened);
     throw error;
   }
-  conversations = conversations.filter(({ id }) => id !== opened.id);
+  listed.remove(opened.id);
   showNewConversation();
   announce("The conversation is deleted.");
 }
@@ -338,9 +344,9 @@ function write(content: string): void {
 }
 
 async function beginConversation(content: string): Promise<ConversationView> {
-  const title = content.trim().slice(0, 60);
+  const title = firstWords(content);
   const created = await required(session).client.conversations.create({ twinId: required(twin).id, title });
-  conversations = [created, ...conversations];
+  listed.add(created);
   nameInAddress("conversation", created.id);
   page.messages.querySelector(".starters")?.remove();
   view = viewOf(created);
@@ -372,13 +378,7 @@ function showChoices(): void {
       choice(each.name, each.description ?? "", each === twin, () => void attempt(() => chooseTwin(each))),
     ),
   );
-  page.conversations.replaceChildren(
-    choice("New conversation", "", view === undefined, showNewConversation),
-    ...conversations.map((each) => {
-      const isOpen = each.id === view?.conversation.id;
-      return choice(titleOf(each), "", isOpen, () => void attempt(() => openConversation(each)));
-    }),
-  );
+  listed.show(view?.conversation.id);
 }
 
 /** Shows what the reply is doing, and which buttons do something. */
@@ -480,7 +480,9 @@ function showWire(isShown: boolean): void {
 for (const part of ["people", "chat", "wire"]) {
   byId(`show-${part}`, HTMLButtonElement).addEventListener("click", () => showPart(part));
 }
-byId("people", HTMLElement).addEventListener("click", () => showPart("chat"));
+byId("people", HTMLElement).addEventListener("click", ({ target }) => {
+  if (target instanceof Element && target.closest("li button")) showPart("chat");
+});
 showPart("chat");
 
 page.signInForm.addEventListener("submit", (event) => {

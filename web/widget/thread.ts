@@ -20,6 +20,7 @@ import { h, icon } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
 import { loadAtTop, type SeenMessage, SeenPath } from "../shared/seen.ts";
+import { firstWords } from "../shared/words.ts";
 import type { TextName } from "./texts.ts";
 
 /** What a thread needs of its frame, and tells it. */
@@ -184,7 +185,7 @@ export class Thread {
             this.#beginning = content;
             this.#draw();
             showEnd();
-            await this.#create(idempotencyKey);
+            await this.#create(idempotencyKey, firstWords(content));
             this.#beginning = undefined;
           }
           const asked = this.#conversation && act(this.#conversation);
@@ -226,9 +227,9 @@ export class Thread {
     return this.#beginning === undefined && this.#conversation?.unsent === undefined;
   }
 
-  async #create(idempotencyKey: string): Promise<void> {
+  async #create(idempotencyKey: string, title: string | null = null): Promise<void> {
     const { client, twinId, storageKey } = this.#frame;
-    const made = await client.conversations.create({ twinId }, { idempotencyKey });
+    const made = await client.conversations.create({ twinId, title }, { idempotencyKey });
     keep(storageKey, made.id);
     await this.#open(made);
   }
