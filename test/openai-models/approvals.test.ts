@@ -8,9 +8,11 @@ import { createMcpApi } from "../../adapters/mcp-clients/mod.ts";
 import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { createOpenAIEngine } from "../../adapters/openai-models/mod.ts";
 import { createTwinList, type MessageResource, type ServiceOptions, type Tool } from "../../core/mod.ts";
+import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import type { ConversationResource } from "../../core/wire/schemas.ts";
 import { Device, hurry } from "../client/device.ts";
-import { type Chat, openChat } from "../support/chat.ts";
+import { type Chat, openChat, withOutages } from "../support/chat.ts";
+import { createManualClock, settle } from "../support/clock.ts";
 import {
   assertErrorAnswer,
   assertRefusedField,
@@ -19,6 +21,7 @@ import {
   inProcess,
   jsonRequest,
   newTwin,
+  startOfTests,
 } from "../support/harness.ts";
 import * as model from "./model-server.ts";
 import { type Body, called, orders, parts, serverThat } from "./tools-fixture.ts";
@@ -268,6 +271,67 @@ describe("calls that wait for a person", { timeout: 60_000 }, () => {
     assert.deepEqual(opened.inputs, []);
     await other.service.close({ graceMs: 0 });
   });
+
+  for (const [when, ended, ran] of [
+    ["before the call has begun", ["completed", "Done elsewhere.", undefined], ["second"]],
+    ["once the call has begun", ["failed", "", "interrupted"], ["first"]],
+  ] as const) {
+    test(`a process that dies ${when}: its call runs once, or the reply was interrupted`, async () => {
+      const clock = createManualClock(startOfTests);
+      const store: Store = { ...createMemoryStore(), exclusive: false };
+      const calledBy: string[] = [];
+      let isAway = false;
+      const engineOf = (process: string, bodies: string[], run: Tool["run"]) => {
+        const { tool } = cancels((input, context) => {
+          calledBy.push(process);
+          return run(input, context);
+        });
+        const transport = serverThat(() => bodies.shift() ?? model.completion(""));
+        return createOpenAIEngine({ baseUrl: "http://127.0.0.1:1/v1", transport, tools: [tool], log() {} });
+      };
+      const begins: Store["beginReply"] = async (asked) => {
+        const begun = await store.beginReply(asked);
+        isAway ||= asked.decides !== undefined && ran[0] === "second";
+        return begun;
+      };
+      const dying = withOutages({ ...store, beginReply: begins }, () => isAway);
+      const hangs = () => {
+        isAway = true;
+        return new Promise<never>(() => {});
+      };
+      const twin = newTwin({
+        id: "scripted",
+        engine: "openai",
+        instructions: "You take orders.",
+        tools: ["orders"],
+        confirm: ["orders/cancel"],
+      });
+      await using first = await openChat(inProcess, {
+        clock,
+        store: dying,
+        twins: createTwinList([twin]),
+        engines: { openai: engineOf("first", [asksToCancel], hangs) },
+      });
+      await first.send("Cancel it.");
+      const openai = engineOf("second", [model.completion("Done elsewhere.")], () => "cancelled");
+      const second = await first.another({ store, engines: { openai } });
+      await second.service.ready();
+      const deciding = first.post("/messages", { calls }, { "Idempotency-Key": "tap" });
+      while (!isAway) await settle();
+      await clock.advance(40_000);
+      const again = await second.post("/messages", { calls }, { "Idempotency-Key": "tap" });
+      const listed = await dataOf<MessageResource[]>(await second.get("/messages?order=desc&limit=1"));
+      const [reply] = listed;
+      assert.deepEqual([reply?.status, reply?.content, reply?.error?.code], ended);
+      assert.deepEqual(calledBy, ran);
+      assert.equal(again.status, reply?.status === "completed" ? 200 : 503);
+      isAway = false;
+      await clock.advance(40_000);
+      await deciding;
+      assert.deepEqual(calledBy, ran);
+      await second.service.close({ graceMs: 0 });
+    });
+  }
 
   test("a client token may decide, and a person who answers leaves nothing to decide", async () => {
     await using opened = await open();
