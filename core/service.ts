@@ -82,7 +82,10 @@ export function createService(options: ServiceOptions): Service {
     return (credential !== "token" || parts.verifyToken) && (!needsWebhooks || parts.webhooks);
   });
   // What manages twins is 404 for all methods, rather than 405, where there is nothing to manage.
-  const served = routes.filter((route) => route.credential === "manager" || offered.includes(route));
+  const served = routes.flatMap((route): Route[] => {
+    if (offered.includes(route)) return [route];
+    return route.credential === "manager" ? [{ ...route, absent: true }] : [];
+  });
   let draining = false;
   const newId = createIds(parts.clock, parts.random);
   const deliverer = parts.webhooks?.open({ ...parts, holder: newId("run") });

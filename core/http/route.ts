@@ -216,6 +216,8 @@ export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below the base path; `{name}` stands for one segment. */
   readonly path: string;
+  /** Whether it is 404, and `Allow` does not name its method, as owners make no twins here. */
+  readonly absent?: true;
   /** The `Allow` of the path, where its protocol says it. Default: all that the path takes. */
   readonly allow?: string;
   readonly summary: string;

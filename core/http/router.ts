@@ -117,9 +117,9 @@ function matchPath(root: PathNode, path: string): Omit<MatchedPath, "search"> | 
 /** The value of `Allow` for a path. */
 export function allowedMethods(routes: ReadonlyMap<string, Route>): string {
   for (const { allow } of routes.values()) if (allow !== undefined) return allow;
-  const methods = [...routes.keys()];
-  const get = routes.get("GET");
-  if (get && !isStream(get)) methods.push("HEAD");
+  const offered = [...routes.values()].filter(({ absent }) => !absent);
+  const methods = offered.map(({ method }): string => method);
+  if (offered.some((route) => route.method === "GET" && !isStream(route))) methods.push("HEAD");
   return [...methods, "OPTIONS"].sort().join(", ");
 }
 

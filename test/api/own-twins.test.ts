@@ -6,6 +6,8 @@ import type { LogLevel } from "../../core/base/log.ts";
 import type { TwinEngine, TwinResource } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
+import { createRandom } from "../simulation/world.ts";
+import { createGate } from "../support/gate.ts";
 import {
   assertErrorAnswer,
   dataOf,
@@ -408,6 +410,75 @@ describe("twins that their owners make", () => {
         "not_found",
         `${method} ${path}`,
       );
+    const allowed = async (path: string, { service: { fetch } } = none) =>
+      (await fetch(new Request(`http://twins.test/api/v1${path}`, { method: "OPTIONS" }))).headers.get(
+        "allow",
+      );
+    assert.equal(await allowed("/twins/odd"), "GET, HEAD, OPTIONS");
+    assert.equal(await allowed("/twins/check"), "OPTIONS");
+    assert.equal(await allowed("/twins/odd", service), "DELETE, GET, HEAD, OPTIONS");
+    const refused = await none.service.fetch(
+      new Request("http://twins.test/api/v1/twins/odd", { method: "PATCH" }),
+    );
+    assert.deepEqual([refused.status, refused.headers.get("allow")], [405, "GET, HEAD, OPTIONS"]);
+  });
+
+  test("a running reply ends with the version that it began with", async () => {
+    const [begun, gate] = [createGate(), createGate()];
+    const slow: TwinEngine = {
+      async reply({ twin }, output) {
+        begun.open();
+        await gate.opened;
+        output.write(twin.instructions);
+        return { finishReason: "stop", usage: null };
+      },
+    };
+    await using service = await open({ engines: { knowledge: slow } });
+    const first = await service.made("odd/file?tests=skip", file);
+    const reply = service.ask("When do you open?");
+    await begun.opened;
+    const second = await service.made("odd/file?tests=skip", file.replace("nine", "ten"));
+    gate.open();
+    const { content, twinRevision } = await dataOf<{ content: string; twinRevision: string }>(await reply);
+    assert.match(content, /nine/);
+    assert.equal(twinRevision, first.revision);
+    const next = await dataOf<{ twinRevision: string }>(await service.ask("When do you open?"));
+    assert.equal(next.twinRevision, second.revision);
+  });
+
+  test("of editors at random, on two processes, no line is lost, and each version is whole", async () => {
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const random = createRandom(seed);
+      const store = createMemoryStore();
+      await using one = await open({ store });
+      await using other = await open({ store });
+      await one.made("odd/file?tests=skip", file);
+      const added: string[] = [];
+      const edit = async (editor: number) => {
+        for (let line = 0; line < 8; line++) {
+          const service = random.pick([one, other]);
+          const words = `line ${editor}.${line}`;
+          for (;;) {
+            const read = await service.get("odd/file");
+            const lines = (await read.text()).split("\n");
+            for (let turns = random.between(0, 3); turns > 0; turns--) await Promise.resolve();
+            lines.splice(random.between(12, lines.length - 1), 0, words);
+            const answer = await service.put("odd/file?tests=skip", lines.join("\n"), {
+              "if-match": read.headers.get("etag") ?? "",
+            });
+            if (answer.status === 200) break;
+            assert.equal(answer.status, 412);
+          }
+          added.push(words);
+        }
+      };
+      await Promise.all([0, 1, 2].map(edit));
+      const { length } = (await dataOf<unknown[]>(await one.get("odd/versions?limit=100"))) as unknown[];
+      assert.equal(length, 25, `seed ${seed}`);
+      const text = await (await one.get("odd/file")).text();
+      const found = text.split("\n").filter((line) => line.startsWith("line "));
+      assert.deepEqual(found.sort(), added.sort(), `seed ${seed}`);
+    }
   });
 
   test("an API key is refused", async () => {
