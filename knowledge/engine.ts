@@ -8,6 +8,7 @@ import { systemClock } from "../core/base/clock.ts";
 import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "../core/twins/engine.ts";
 import { asksForSomebody } from "./asking-for-a-person.ts";
 import { cacheIndexes, type KnowledgeSource, toSource } from "./briefing.ts";
+import { joints } from "./languages/texts.ts";
 import type { KnowledgeIndex, KnowledgeIndexOptions } from "./search/index.ts";
 import type { Finding, Question } from "./search/ranking.ts";
 import { pointsBack, recognizeSmallTalk, refersBack, withoutSmallTalk } from "./small-talk.ts";
@@ -44,6 +45,8 @@ const mostRelated = 2;
 const lookBack = 4;
 /** How many questions of one message are answered. */
 const mostQuestions = 5;
+/** At how many places a question may be two. */
+const mostJoints = 3;
 
 /**
  * Creates an engine that answers from the twin's own Markdown: it ranks the sections for the question and quotes the
@@ -114,7 +117,9 @@ async function answer(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
     if (talk) return { text: chat(talk, turn, index), sources: null };
   }
   const content = withoutSmallTalk(turn.content, turn.twin.name);
-  const questions = questionsIn(content, index);
+  const messages = questionsIn(content, index);
+  const [only = ""] = messages;
+  const questions = messages.length === 1 ? await divide(only, turn, index) : messages;
   if (questions.length < 2) return answerQuestion({ ...turn, content }, index);
   const answers = await Promise.all(
     questions.map(async (question) => {
@@ -141,6 +146,26 @@ function questionsIn(content: string, index: KnowledgeIndex): string[] {
     open = !/[?？؟]$/u.test(part.trim());
   }
   return questions.slice(0, mostQuestions);
+}
+
+/** The two questions that "and" joins: each finds a section of its own, more certainly than both together find one. */
+async function divide(question: string, turn: Turn, index: KnowledgeIndex): Promise<string[]> {
+  const joint = joints[index.language.code];
+  const places = joint ? [...question.matchAll(joint)].slice(0, mostJoints) : [];
+  if (places.length === 0 || index.names.asked(question)) return [question];
+  const whole = await search({ ...turn, content: question }, index);
+  if (whole?.sure) return [question];
+  let best = { parts: [question], score: whole?.findings[0].score ?? 0 };
+  for (const { index: at, 0: words } of places) {
+    const parts = [question.slice(0, at), question.slice(at + words.length)];
+    if (parts.some(refersBack)) continue;
+    const found = await Promise.all(parts.map((content) => search({ ...turn, content, history: [] }, index)));
+    const [first, second] = found.map((one) => one?.findings[0]);
+    if (!first || !second || first.passage.section === second.passage.section) continue;
+    const score = Math.min(first.score, second.score);
+    if (score > best.score) best = { parts, score };
+  }
+  return best.parts;
 }
 
 async function answerQuestion(turn: Turn, index: KnowledgeIndex): Promise<Answer> {

@@ -141,3 +141,34 @@ export const says: Readonly<Record<string, string>> = {
   vi: `Xin chào, tôi là {name}. | Tôi là {name}. | Tôi khỏe, cảm ơn bạn. | Tôi cũng có thể nói về: {topics}. | Tôi không chắc, nhưng điều này có thể giúp: | Tôi không biết; tôi chưa học gì về điều đó. | Có lẽ bạn muốn hỏi về {topics}? | Đó là tất cả những gì tôi biết về điều này. | Bạn có thể hỏi tôi về: {topics}. | Không có gì. | Tạm biệt, hẹn gặp lại. | Tôi không chia sẻ cách mình được thiết lập. | Bạn có muốn một người trả lời bạn ở đây không? | Tôi đã nhờ một người trả lời bạn ở đây.`,
   id: `Halo, saya {name}. | Saya {name}. | Sangat baik, terima kasih. | Saya juga bisa bercerita tentang: {topics}. | Saya tidak yakin, tetapi mungkin ini membantu: | Saya tidak tahu; saya belum belajar tentang itu. | Mungkin maksud Anda {topics}? | Itu semua yang saya tahu tentang itu. | Anda bisa bertanya tentang: {topics}. | Sama-sama. | Sampai jumpa lagi. | Bagaimana saya diatur tidak saya bagikan. | Perlukah saya meminta seseorang menjawab Anda di sini? | Saya sudah meminta seseorang menjawab Anda di sini.`,
 };
+
+/** What joins two questions, by the primary subtag of BCP 47, where it is a word of its own. */
+export const joints: Readonly<Record<string, RegExp>> = Object.fromEntries(
+  Object.entries({
+    en: "and",
+    de: "und",
+    nl: "en",
+    sv: "och",
+    da: "og",
+    no: "og",
+    fr: "et",
+    es: "y|e",
+    it: "e|ed",
+    pt: "e",
+    ro: "și|şi|si",
+    ru: "и",
+    uk: "і|й|та",
+    bg: "и",
+    pl: "i|oraz",
+    cs: "a",
+    el: "και",
+    fa: "و",
+    tr: "ve",
+    fi: "ja",
+    hu: "és",
+    ko: "그리고",
+    hi: "और",
+    vi: "và",
+    id: "dan",
+  }).map(([code, words]) => [code, new RegExp(`(?:\\s|[,،])\\s*(?:${words})\\s`, "giu")]),
+);

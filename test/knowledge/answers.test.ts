@@ -222,6 +222,26 @@ test("a question about two things is answered from one section, with a caveat, a
   assert.match(text, /^I'm not sure about that[\s\S]*also tell you about \*\*Opening hours\*\*/u);
 });
 
+test('two questions that "and" joins are each answered, and one question that has it stays one', async () => {
+  const english =
+    "## Prices\n\nA ticket costs seven euros, four for children.\n\n## Opening hours\n\nOpen from nine to five.\n\n## Bread and butter\n\nServed at eight.";
+  const german =
+    "## Preise\n\nEine Karte kostet sieben Euro.\n\n## Öffnungszeiten\n\nGeöffnet ist von neun bis fünf.";
+  const spanish = "## Precios\n\nUna entrada cuesta siete euros.\n\n## Horario\n\nAbrimos de nueve a cinco.";
+  const russian = "## Цены\n\nБилет стоит семь евро.\n\n## Часы работы\n\nОткрыто с девяти до пяти.";
+  for (const [language, instructions, question, ...expected] of [
+    ["en", english, "What does a ticket cost and when are you open?", "Prices", "Opening hours"],
+    ["en", english, "How much is a ticket for two adults and two children?", "Prices"],
+    ["en", english, "When are bread and butter served?", "Bread and butter"],
+    ["de", german, "Was kostet eine Karte und wann habt ihr geöffnet?", "Preise", "Öffnungszeiten"],
+    ["es", spanish, "¿Cuánto cuesta una entrada y a qué hora abrimos?", "Precios", "Horario"],
+    ["ru", russian, "Сколько стоит билет и какие часы работы?", "Цены", "Часы работы"],
+  ] as const) {
+    const { sources } = await ask(question, { twin: createTwin(instructions, { language }) });
+    assert.deepEqual(sources, expected, question);
+  }
+});
+
 test("a greeting gets the twin's greeting, or its name", async () => {
   const greeting = "Ahoy!";
   assert.equal((await ask("Hello!", { twin: createTwin(keeper, { greeting }) })).text, greeting);
