@@ -81,6 +81,12 @@ export function createTwinReader({ extractText = readAnywhere }: TwinReaderOptio
       return { passed: tests.length - failed.length, failed };
     },
 
+    async answer(twin, question, clock) {
+      const { createKnowledgeEngine } = await import("../../knowledge/mod.ts");
+      const asking = askQuestion(createKnowledgeEngine(), twin, { ask: question, line: 1 });
+      return (await within(clock, askingMs, asking))?.text ?? null;
+    },
+
     teach,
   };
 }

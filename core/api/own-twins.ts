@@ -6,7 +6,6 @@
 
 import { route } from "../http/route.ts";
 import { mostDocumentBytes, readContent } from "../twins/own-twins.ts";
-import type { ReadTwin } from "../twins/reader.ts";
 import { ApiError, tooMuchAtOnce, twinNotFound, validationError } from "../wire/errors.ts";
 import { timeOf } from "../wire/resources.ts";
 import {
@@ -26,7 +25,6 @@ import { pageOf, sliceOf } from "./pagination.ts";
 import {
   answerBytes,
   answerVersion,
-  ask,
   changeTwin,
   fileOf,
   filePath,
@@ -36,6 +34,7 @@ import {
   requireUnhidden,
   requireVersion,
   tooLarge,
+  triedTwin,
   twinExists,
   versionResource,
 } from "./twin-versions.ts";
@@ -85,13 +84,11 @@ export const ownTwinRoutes = [
       const read = await own.judge(owner, id, body);
       if ("faults" in read) return { data: { faults: read.faults, tests: null } };
       const current = id === undefined ? undefined : await context.twins.get(owner, id);
-      const asked = (tests: ReadTwin["tests"]) =>
-        ask(context, own, id ?? "check", { ...read, tests }, async () => current?.documents ?? []);
-      const tests = query.tests === "skip" ? null : await asked(read.tests);
+      const tried = triedTwin(context, id ?? "check", read, current?.documents ?? []);
+      const tests = query.tests === "skip" ? null : await own.reader.ask(tried, read.tests, context.clock);
       if (query.ask === undefined) return { data: { faults: [], tests } };
-      // No answer is without an empty text, so it is told as that of a failed test.
-      const { failed } = await asked([{ ask: query.ask, never: [""], line: 1 }]);
-      return { data: { faults: [], tests, answer: failed[0]?.answer ?? null } };
+      const answer = await own.reader.answer(tried, query.ask, context.clock);
+      return { data: { faults: [], tests, answer } };
     },
   }),
 

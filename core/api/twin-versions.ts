@@ -265,16 +265,25 @@ export function pathFault(path: string): string | undefined {
   return undefined;
 }
 
-export async function ask(
-  { clock }: HandlerContext,
+async function ask(
+  context: HandlerContext,
   { reader }: OwnTwins,
   id: string,
-  { twin, tests }: ReadTwin,
+  read: ReadTwin,
   documents: () => Promise<Twin["documents"]>,
 ): Promise<TestResults> {
-  if (tests.length === 0) return { passed: 0, failed: [] };
-  const times = { createdAt: clock.now(), updatedAt: clock.now() };
-  return reader.ask({ ...twin, id, ...times, documents: await documents() }, tests, clock);
+  if (read.tests.length === 0) return { passed: 0, failed: [] };
+  return reader.ask(triedTwin(context, id, read, await documents()), read.tests, context.clock);
+}
+
+/** A twin as its text says, which may be stored nowhere. */
+export function triedTwin(
+  { clock }: HandlerContext,
+  id: string,
+  { twin }: ReadTwin,
+  documents: Twin["documents"],
+): Twin {
+  return { ...twin, id, createdAt: clock.now(), updatedAt: clock.now(), documents };
 }
 
 function recordOf(

@@ -18,6 +18,7 @@ export function loadedReader(open: () => Promise<TwinReader>): TwinReader {
     faultsOf: async (...given) => (await load()).faultsOf(...given),
     readDocument: async (...given) => (await load()).readDocument(...given),
     ask: async (...given) => (await load()).ask(...given),
+    answer: async (...given) => (await load()).answer(...given),
     teach: async (...given) => (await load()).teach(...given),
   };
 }

@@ -94,6 +94,8 @@ export interface TwinReader {
   ): Promise<{ readonly text: string } | { readonly fault: string }>;
   /** Asks golden questions: 100 at most, within 5 seconds for all. */
   ask(twin: Twin, tests: readonly GoldenQuestion[], clock: Clock): Promise<TestResults>;
+  /** What the twin's text says to a question. Null: not within 5 seconds. */
+  answer(twin: Twin, question: string, clock: Clock): Promise<string | null>;
   /** A file with one more answer, or what is wrong with that: its other bytes stay as they are. */
   teach(
     bytes: Uint8Array,
