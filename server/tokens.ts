@@ -89,6 +89,8 @@ export interface TokenRequest {
   readonly expiresInSeconds: number;
   /** The greatest limit of its own that the token's holder may give a key. */
   readonly requestsPerHour?: number | undefined;
+  /** The owner's budget, in tokens of models a day of UTC. Default: the server's. */
+  readonly tokensPerDay?: number | undefined;
 }
 
 /** Signs a JWT with a secret of a server with these settings. */

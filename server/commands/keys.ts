@@ -114,7 +114,8 @@ export async function revokeKeys(
 /** Makes a key, and prints it. */
 export async function makeKey({ settings, isNew, ...request }: CommandConfig<"key">): Promise<void> {
   const { database } = settings;
-  const { sub, url, name, scope, requestsPerHour } = request;
+  const { sub, url, name, scope, requestsPerHour, tokensPerDay, tokensPerMonth } = request;
+  const body = { name, scope, requestsPerHour, tokensPerDay, tokensPerMonth };
   if (url === undefined && database.kind === "memory") {
     throw new ConfigError(
       "With DATABASE_URL=memory:, no server would know the key: name a running one by --url.",
@@ -127,7 +128,7 @@ export async function makeKey({ settings, isNew, ...request }: CommandConfig<"ke
       ? await connectLocally(settings, { sub, log: openQuietLog(settings) })
       : { client: await connectForKeys(settings, url, sub), close: async () => {} };
   try {
-    process.stdout.write(`${(await client.keys.create({ name, scope, requestsPerHour })).key}\n`);
+    process.stdout.write(`${(await client.keys.create(body)).key}\n`);
   } finally {
     await close();
   }

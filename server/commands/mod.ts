@@ -8,6 +8,7 @@ import { isOwnerName } from "../../core/auth/credentials.ts";
 import { prefixLength } from "../../core/auth/secrets.ts";
 import { oneOf } from "../../core/base/rules.ts";
 import { type Scope, scopes } from "../../core/store/records.ts";
+import { tokenBudgetRange } from "../../core/store/token-budgets.ts";
 import { isUrlOf, number } from "../setting.ts";
 import { ConfigError, nameOf, type Settings, settings } from "../settings.ts";
 
@@ -34,28 +35,37 @@ function command<Request>(definition: Command<Request>): Command<Request> {
 /** All commands by their names, in the order in which `--help` lists them. */
 export const commands = {
   token: command({
-    takes: "--sub <owner> [--expires-in 1h] [--new]",
-    about: "print a JWT for creating API keys; --new: with a new secret, if there is no database yet",
-    flags: ["sub", "expires-in", "new"],
+    takes: "--sub <owner> [--expires-in 1h] [--tokens-per-day <count>] [--new]",
+    about:
+      "print a JWT for creating API keys; --tokens-per-day: the owner's budget; --new: with a new secret, if there is " +
+      "no database yet",
+    flags: ["sub", "expires-in", "tokens-per-day", "new"],
     read: (flags) => ({
       isNew: flags.has("new"),
       sub: readOwner(flags) ?? missing("token needs --sub, the owner that the token is for"),
       expiresInSeconds: readLifetime(flags),
+      tokensPerDay: readCount(flags, "tokens-per-day", tokenBudgetRange[1]) ?? undefined,
     }),
   }),
   key: command({
     takes:
-      "--sub <owner> [--scope full_access] [--name <label>] [--requests-per-hour <count>] [--url http://… | --new]",
+      "--sub <owner> [--scope full_access] [--name <label>] [--requests-per-hour <count>] [--tokens-per-day <count>] " +
+      "[--tokens-per-month <count>] [--url http://… | --new]",
     about:
       "create an API key and print it: in the database (--new: which is made, if there is none), or at the running " +
       "server that --url names",
-    flags: ["sub", "scope", "name", "requests-per-hour", "url", "new"],
-    read: (flags, values) => ({
+    flags: [
+      ...["sub", "scope", "name", "requests-per-hour", "tokens-per-day", "tokens-per-month"],
+      ...["url", "new"],
+    ],
+    read: (flags, { maxPerHour }) => ({
       isNew: flags.has("new"),
       sub: readOwner(flags) ?? missing("key needs --sub, the owner that the key is for"),
       scope: readScope(flags),
       name: flags.get("name") ?? "command line",
-      requestsPerHour: readLimit(flags, values),
+      requestsPerHour: readCount(flags, "requests-per-hour", maxPerHour),
+      tokensPerDay: readCount(flags, "tokens-per-day", tokenBudgetRange[1]),
+      tokensPerMonth: readCount(flags, "tokens-per-month", tokenBudgetRange[1]),
       url: readServer(flags),
     }),
   }),
@@ -216,13 +226,13 @@ function readTests(flags: Flags): "run" | "require" | "skip" {
   return known ?? missing(`--tests must be ${oneOf(modes).expected}, not ${quote(tests)}`);
 }
 
-function readLimit(flags: Flags, { maxPerHour }: Settings): number | null {
-  const text = flags.get("requests-per-hour");
+function readCount(flags: Flags, name: string, most: number): number | null {
+  const text = flags.get(name);
   if (text === undefined) return null;
-  const { parse, accepts, expected } = number([1, maxPerHour]);
+  const { parse, accepts, expected } = number([1, most]);
   const count = parse(text);
   if (count !== undefined && accepts(count)) return count;
-  throw new ConfigError(`--requests-per-hour must be ${expected}, not ${quote(text)}.`);
+  throw new ConfigError(`--${name} must be ${expected}, not ${quote(text)}.`);
 }
 
 function readOverlap(flags: Flags): number {

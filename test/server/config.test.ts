@@ -361,7 +361,14 @@ describe("the command line", () => {
       settings: serve([]),
       sub: "alice",
       expiresInSeconds: 3_600,
+      tokensPerDay: undefined,
     });
+    const budget = readConfig(["token", "--sub=alice", "--tokens-per-day=20000"], {});
+    assert.equal(budget.command === "token" && budget.tokensPerDay, 20_000);
+    assert.match(
+      complaint(["token", "--sub=alice", "--tokens-per-day=0"]),
+      /^--tokens-per-day must be a whole/,
+    );
     for (const [text, seconds] of Object.entries({ "90s": 90, "30m": 1_800, "2h": 7_200, "7d": 604_800 })) {
       const given = readConfig(["token", "--sub=alice", `--expires-in=${text}`], {});
       assert.equal(given.command === "token" && given.expiresInSeconds, seconds);
@@ -385,9 +392,12 @@ describe("the commands key and chat", () => {
       scope: "full_access",
       name: "command line",
       requestsPerHour: null,
+      tokensPerDay: null,
+      tokensPerMonth: null,
       url: undefined,
     });
-    const own = ["--name=laptop", "--requests-per-hour=1000"];
+    const budgets = ["--tokens-per-day=20000", "--tokens-per-month=1000000000000"];
+    const own = ["--name=laptop", "--requests-per-hour=1000", ...budgets];
     const args = ["key", "--sub=alice", "--scope=read_only", ...own, "--url=http://127.0.0.1:1/x/"];
     assert.deepEqual(readConfig(args, {}), {
       command: "key",
@@ -397,6 +407,8 @@ describe("the commands key and chat", () => {
       scope: "read_only",
       name: "laptop",
       requestsPerHour: 1_000,
+      tokensPerDay: 20_000,
+      tokensPerMonth: 1e12,
       url: "http://127.0.0.1:1/x",
     });
     const limit = (text: string) => complaint(["key", "--sub=alice", "--requests-per-hour", text]);
