@@ -67,9 +67,12 @@ export async function openPage(
   const context = await browser.newContext({ ...unset, ...options });
   const page = await context.newPage();
   const complaints: string[] = [];
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  const hear = (complaint: string) => {
+    if (!except?.test(complaint)) complaints.push(complaint);
+  };
+  page.on("pageerror", (error) => hear(String(error))); // Firefox tells refused requests here, too
   page.on("console", (message) => {
-    if (message.type() === "error" && !except?.test(message.text())) complaints.push(message.text());
+    if (message.type() === "error") hear(message.text());
   });
   page.setDefaultTimeout(15_000);
   return Object.assign(page, {
