@@ -28,7 +28,7 @@ export const surroundings: Variables = {
  * How long a process may run: then it is killed. A test that fails leaves its server running, for which Node's test
  * runner would wait forever.
  */
-export const limitedTime = { timeout: 240_000, killSignal: "SIGKILL" } as const;
+export const limitedTime = { timeout: 600_000, killSignal: "SIGKILL" } as const;
 
 /** A process's exit code and output. */
 export interface Ended {
