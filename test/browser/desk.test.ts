@@ -319,7 +319,7 @@ for (const { name, skip, start } of sharedBrowsers) {
       assert.equal(await page.isDisabled("#send"), true);
       assert.equal(await page.isDisabled("#content"), true);
       await page.click("#tab-keys");
-      await page.locator(".chart, .soft").first().waitFor();
+      await page.locator("#keys :is(.chart, .soft)").first().waitFor();
       await page.getByText("A key manages no keys.").waitFor();
       await assertAccessible(page);
       await page.getByRole("button", { name: "Sign in with a token" }).click();
