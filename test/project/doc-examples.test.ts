@@ -16,6 +16,11 @@ const given = `
 declare const service: import("twin-service").Service;
 declare const options: import("twin-service").ServiceOptions;
 declare const findOrder: import("twin-service").Tool;
+declare module "react" {
+  namespace JSX {
+    interface IntrinsicElements {}
+  }
+}
 declare module "ai" {
   export function jsonSchema(schema: object): { readonly schema: object };
   export function stepCountIs(count: number): { readonly count: number };
