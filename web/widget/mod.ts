@@ -496,10 +496,8 @@ export interface TwinChatAttributes {
   readonly hidden?: On | undefined;
   /** The framework's own: its key, its reference to the element, and what fills the slots. */
   readonly key?: string | number | bigint | null | undefined;
-  // biome-ignore lint/suspicious/noExplicitAny: each framework has another type for this
-  readonly ref?: any;
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  readonly children?: any;
+  readonly ref?: unknown;
+  readonly children?: unknown;
   /** One of its texts, such as `text-send`. */
   readonly [text: `text-${string}`]: string | undefined;
 }
