@@ -491,8 +491,9 @@ export class OpenConversation {
         return this.#moved(event.conversation, isFirst);
       case "message": {
         const { message } = event;
+        const isSeen = this.#known.pathTo(this.#end).some(({ id }) => id === message.id); // sent here, and told late
         this.#put(message);
-        this.#end = message.id;
+        if (!isSeen) this.#end = message.id;
         if (message.id === this.#begun) this.#begun = undefined;
         if (message.role === "user") this.#progress = [];
         const { content, after, error } = this.#unsent ?? {};

@@ -232,6 +232,31 @@ describe("an open conversation", () => {
     });
   }
 
+  test("a stream that tells late of what was said here takes nothing of it back", async () => {
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const conversation = await device.open(await device.client.conversations.create({ twinId: "scripted" }));
+    let letGo = () => {};
+    const opened = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    device.hinder = (what) => what.startsWith("GET") && what.includes("/stream?") && opened;
+    await talk(chat, conversation, "One?", "One.");
+    await talk(chat, conversation, "Two?", "Two.");
+    const seen: number[] = [];
+    const told = device.sees(
+      () => seen.push(conversation.path.length) && conversation.conversation.title === "Ada",
+    );
+    letGo();
+    await new Device(chat).client.conversations.update(conversation.id, { title: "Ada" });
+    await told;
+    assert.ok(
+      seen.every((length) => length === 4),
+      seen.join(),
+    );
+    conversation.close();
+  });
+
   test("a message in a reply's place that may have arrived is stored once", async () => {
     using _ = hurry();
     await using chat = await openChat(inProcess);
