@@ -18,10 +18,12 @@ export class TwinFileError extends Error {
   readonly line: number;
 
   constructor(file: string, problem: string, options: ErrorOptions & { readonly line?: number } = {}) {
-    super(`Twin file ${JSON.stringify(file)}: ${problem}`, options);
+    const { line = 1 } = options;
+    const place = line > 1 ? `, line ${line}` : ""; // many faults of line 1 are the whole file's
+    super(`Twin file ${JSON.stringify(file)}${place}: ${problem}`, options);
     this.problem = problem;
     this.file = file;
-    this.line = options.line ?? 1;
+    this.line = line;
   }
 }
 

@@ -251,20 +251,23 @@ function parseYaml(yaml: string, lineCounter: LineCounter): Document.Parsed {
   const [problem] = [...document.errors, ...document.warnings];
   // Each value with a colon that is not in quotes nests what follows one level deeper.
   if (tooDeepAt !== undefined && !(problem && unquoted.has(problem.code))) {
-    const line = lineAt(tooDeepAt);
-    const sentence = `line ${line} nests lists and maps more than ${deepestFrontMatter} deep; front matter needs at most 4.`;
-    refuse(sentence, line);
+    refuse(
+      `the front matter nests lists and maps more than ${deepestFrontMatter} deep; it needs at most 4.`,
+      lineAt(tooDeepAt),
+    );
   }
   const fault = problem
     ? { at: problem.pos[0], code: problem.code, message: problem.message.split("\n")[0], cause: problem }
     : repeatedKey(document);
   if (!fault) return document;
-  const line = lineAt(fault.at);
   const advice = unquoted.has(fault.code)
     ? '; put the value in quotes, as in description: "Ada: a life"'
     : "";
-  const sentence = `line ${line} is not valid front matter: ${fault.message}${advice}.`;
-  return refuse(sentence, line, fault.cause);
+  return refuse(
+    `the front matter is not valid YAML: ${fault.message}${advice}.`,
+    lineAt(fault.at),
+    fault.cause,
+  );
 }
 
 /** The tokens of YAML, until the first that is none, or until they are nested too deep, and where that is. */

@@ -109,7 +109,7 @@ test("each fault is told with its file and line, and fails the check", async (t)
       'a.md:5: "How often does the lamp turn?" was answered from "Lamp", with "twelve".',
       'a.md:9: "the lamp" was answered from "Lamp", although nothing should answer it.',
       'b.md:3: "acess" is not a known key',
-      "c.md:3: line 3 is not valid front matter: Nested mappings are not allowed in compact mappings",
+      "c.md:3: the front matter is not valid YAML: Nested mappings are not allowed in compact mappings",
       "d.md:7: The code block that begins with ``` is not closed.",
       'e.md:1: must begin with YAML front matter between two lines "---".',
       "5 twin files, 2 questions: 8 faults",

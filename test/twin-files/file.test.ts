@@ -117,7 +117,7 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   [
     "an unknown key",
     "name: Ada\nacess: [alice]",
-    /^Twin file "ada.md": "acess" is not a known key; the known keys are id, name, .*access, language, knowledge, tools, confirm, tokensPerDay, handover, tests\.$/u,
+    /^Twin file "ada.md", line 3: "acess" is not a known key; the known keys are id, name, .*access, language, knowledge, tools, confirm, tokensPerDay, handover, tests\.$/u,
   ],
   ["a key that differs in case", "name: Ada\nAccess: [alice]", /"Access" is not a known key/u],
   ["a key of Object.prototype", "name: Ada\n__proto__: {access: []}", /"__proto__" is not a known key/u],
@@ -176,11 +176,11 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   [
     "a repeated key",
     "name: Ada\naccess: [alice]\naccess: [bob]",
-    /line 4 is not valid front matter: Map keys must be unique/u,
+    /line 4: the front matter is not valid YAML: Map keys must be unique/u,
   ],
-  ["a custom tag", "name: !!js/function 'x'", /is not valid front matter/u],
+  ["a custom tag", "name: !!js/function 'x'", /is not valid YAML/u],
   ["an alias", "name: &x Ada\ndescription: *x", /must not use YAML aliases/u],
-  ["broken YAML", "name: [Ada", /is not valid front matter/u],
+  ["broken YAML", "name: [Ada", /is not valid YAML/u],
   ["a list", "- Ada", /must consist of lines such as "name: Ada"/u],
 ];
 

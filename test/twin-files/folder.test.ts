@@ -247,7 +247,7 @@ test("a file that breaks keeps its last good version, and is logged once for eac
   assert.deepEqual(await idsFor("alice"), ["ada"]);
   assert.deepEqual(await idsFor("mallory"), []);
   assert.deepEqual(recorder.of("warn"), ["a twin file cannot be used; its last good version stays"]);
-  assert.match(String(recorder.entries[0]?.fields.problem), /"ada.md": "acess" is not a known key/u);
+  assert.match(String(recorder.entries[0]?.fields.problem), /"ada.md", line 3: "acess" is not a known key/u);
 
   await change({ "ada.md": "" });
   assert.equal(recorder.of("warn").length, 2);

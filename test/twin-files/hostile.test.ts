@@ -66,19 +66,25 @@ test("front matter that is nested deep is a fault that says how deep it may be",
   ] as const) {
     await assert.rejects(openFolder(t, { "ada.md": `---\n${yaml}\n---\n` }), {
       name: "TwinFileError",
-      message: `Twin file "ada.md": line ${line} nests lists and maps more than 20 deep; front matter needs at most 4.`,
+      message: `Twin file "ada.md", line ${line}: the front matter nests lists and maps more than 20 deep; it needs at most 4.`,
     });
   }
 });
 
 test("front matter within its length is a fault at its first sign, whatever it repeats", async (t) => {
   for (const [yaml, problem] of [
-    ["name: ::\n".repeat(7_000), /line 2 .*not allowed in compact mappings; put the value in quotes/],
-    ["name: Ada\n".repeat(6_000), /line 3 is not valid front matter: Map keys must be unique/],
-    ["}".repeat(60_000), /line 2 is not valid front matter: Unexpected flow-map-end token/],
-    ["[}".repeat(30_000), /line 2 is not valid front matter: /],
-    [`tags: [${",".repeat(60_000)}]`, /line 2 is not valid front matter: Unexpected , in flow sequence/],
-    [`name: "${"\\q".repeat(30_000)}"`, /line 2 is not valid front matter: Invalid escape sequence/],
+    ["name: ::\n".repeat(7_000), /line 2: .*not allowed in compact mappings; put the value in quotes/],
+    ["name: Ada\n".repeat(6_000), /line 3: the front matter is not valid YAML: Map keys must be unique/],
+    ["}".repeat(60_000), /line 2: the front matter is not valid YAML: Unexpected flow-map-end token/],
+    ["[}".repeat(30_000), /line 2: the front matter is not valid YAML: /],
+    [
+      `tags: [${",".repeat(60_000)}]`,
+      /line 2: the front matter is not valid YAML: Unexpected , in flow sequence/,
+    ],
+    [
+      `name: "${"\\q".repeat(30_000)}"`,
+      /line 2: the front matter is not valid YAML: Invalid escape sequence/,
+    ],
     [`name: &a Ada\ntags: [${"*a,".repeat(20_000)}]`, /must not use YAML aliases/],
     [
       Array.from({ length: 6_000 }, (_, n) => `k${n}: 1`).join("\n"),
