@@ -24,6 +24,8 @@ export type {
 } from "./records.ts";
 export {
   type AbandonedReply,
+  type AddMessage,
+  type AddResult,
   type BeginReply,
   type BeginResult,
   type ConversationChange,

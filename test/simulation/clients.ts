@@ -3,12 +3,13 @@
  * service answers.
  */
 
-import type { Answer, MessageResource } from "../../core/mod.ts";
+import type { Answer, ConversationResource, MessageResource } from "../../core/mod.ts";
 import type { MessageRecord } from "../../core/store/mod.ts";
+import { parseEvents } from "../support/harness.ts";
 import { type Ask, createAsk, dataOf, errorOf, keyHeader } from "./asking.ts";
 import type { EngineHouse, EngineRun } from "./engine.ts";
 import { Knowledge, type KnownConversation, type KnownReply } from "./knowledge.ts";
-import type { Ledger } from "./ledger.ts";
+import { isEndedElsewhere, type Ledger } from "./ledger.ts";
 import type { Process, Processes } from "./processes.ts";
 import { type Reader, requireStored } from "./reader.ts";
 import { isLost, Subscriber } from "./subscriber.ts";
@@ -17,11 +18,31 @@ import type { World } from "./world.ts";
 /** A message that a client sends, perhaps more than once. */
 interface Sending {
   readonly conversation: KnownConversation;
-  readonly content: string;
   readonly key: string | undefined;
-  /** The reply that it goes on from. Undefined: the end of the path. */
-  readonly after: string | null | undefined;
+  readonly body: SendBody;
 }
+
+interface SendBody {
+  readonly content: string;
+  /** The message that it goes on from. Undefined: the end of the path. */
+  readonly after?: string | null | undefined;
+  /** Whether it takes the place of a running reply. */
+  readonly whenBusy?: "replace" | undefined;
+  /** Of what a person says. */
+  readonly role?: "assistant";
+  readonly author?: string | undefined;
+  readonly answeredBy?: "twin" | "person" | undefined;
+  /** A question that is stored alone. */
+  readonly reply?: false;
+}
+
+/** Whether a message is stored without a reply, whoever answers. */
+function isAlone({ role, reply }: SendBody): boolean {
+  return role === "assistant" || reply === false;
+}
+
+/** The person that some conversations are with. */
+const person = "mia";
 
 export interface ClientSetting {
   readonly world: World;
@@ -67,33 +88,71 @@ export class Clients {
   /** Checks what must hold once everything has come to rest. */
   checkAtEnd(): void {
     const { engines, processes, onDisconnect } = this.#setting;
-    for (const { id, question, end, deleted } of this.#ledger.replies.values()) {
+    for (const { record } of this.#ledger.alone.values()) this.#requireNotRefused(record);
+    for (const { id, conversationId, question, end, deleted } of this.#ledger.replies.values()) {
       const { content } = question;
-      if (this.#known.refused.has(content)) this.#world.violate(`"${content}" was refused, but is stored`);
-      const wished = this.#known.replies.get(id)?.cancelTried || onDisconnect === "cancel";
+      this.#requireNotRefused(question);
+      const isReplaced = this.#known.conversations.some(
+        (known) => known.id === conversationId && known.replacements > 0,
+      );
+      const wished = isReplaced || this.#known.replies.get(id)?.cancelTried || onDisconnect === "cancel";
       if (end?.status === "cancelled" && !wished)
         this.#world.violate(`${id} is cancelled, but nobody cancelled it`);
       if (end?.error?.code === "interrupted" && !processes.disturbed && this.#ledger.lastTrouble === 0) {
         this.#world.violate(`${id} was interrupted for no reason`);
       }
       const runs = engines.runs.filter((found) => found.content === content);
-      const isWritten = runs.some(({ partial, written }) => partial + storable(written) === end?.content);
+      const isWritten = runs.some(
+        ({ partial, written, handedOver }) =>
+          partial + storable(written) === end?.content && handedOver === (end?.handsOver === true),
+      );
       if (end?.status === "completed" && !isWritten) {
         this.#world.violate(`${id} is not what its engine wrote`);
       }
+      if (end?.handsOver && (end.status === "cancelled" || !runs.some(({ handedOver }) => handedOver)))
+        this.#world.violate(`${id} handed over for no reason`);
       if (!deleted) this.#requireHistory(question, runs);
     }
   }
 
+  #requireNotRefused({ content }: MessageRecord): void {
+    if (this.#known.refused.has(content)) this.#world.violate(`"${content}" was refused, but is stored`);
+  }
+
   /** Each engine must have been told what came before the question on its path, and was not left out. */
   #requireHistory({ content, after }: MessageRecord, runs: readonly EngineRun[]): void {
-    const told = this.#ledger.pathTo(after).flatMap((reply) => {
-      const isTold = reply.end?.status !== "failed" && reply.text.trim() !== "";
-      return isTold ? reply.question.content : [];
+    const told = this.#ledger.pathTo(after).flatMap((stored) => {
+      if ("record" in stored) return stored.text;
+      const isTold = stored.end?.status !== "failed" && stored.text.trim() !== "";
+      return isTold ? [stored.question.content, stored.text] : [];
     });
     for (const { history } of runs) {
       if (history.join() !== told.join()) this.#world.violate(`"${content}" had another history: ${history}`);
     }
+  }
+
+  /** In each conversation, whoever is to answer does, and the twin does once it is to. */
+  async requireOpen(): Promise<void> {
+    for (const { id } of this.#known.conversations) {
+      const conversation = await this.#ledger.truth.getConversation({ owner: "owner" }, id);
+      if (!conversation) continue;
+      await this.#requireAnswered(id, conversation.answeredBy);
+      const process = this.#setting.processes.any();
+      const path = `/conversations/${id}`;
+      const answer = await this.#ask(process, "PATCH", path, { body: { answeredBy: "twin" } });
+      if (answer?.status !== 200) this.#world.violate(`${id} is not given back: ${answer?.body}`);
+      await this.#requireAnswered(id, "twin");
+    }
+  }
+
+  async #requireAnswered(id: string, who: "twin" | "person"): Promise<void> {
+    const body = { content: this.#known.newText("question") };
+    const process = this.#setting.processes.any();
+    const answer = await this.#ask(process, "POST", `/conversations/${id}/messages`, { body });
+    // An engine may fail, or say nothing until its time is over.
+    const statuses = who === "person" ? [202] : [200, 502, 504];
+    if (!answer || !statuses.includes(answer.status))
+      this.#world.violate(`${id} is stuck: the ${who} answers, and a send is answered ${answer?.status}`);
   }
 
   async #step(): Promise<void> {
@@ -103,13 +162,24 @@ export class Clients {
     if (!conversation || random.chance(0.1)) return this.#createConversation();
     const reply = [...replies.values()][random.between(0, replies.size - 1)];
     const dice = random.next();
-    if (dice < 0.5 || !reply) return this.#send(conversation);
-    if (dice < 0.75) return this.#resume(reply);
-    if (dice < 0.83) return this.#cancel(reply);
-    if (dice < 0.86) return this.#switch(conversation);
-    if (dice < 0.9) return this.#lookOn(conversation);
+    if (dice < 0.45 || !reply) return this.#send(conversation, {});
+    if (dice < 0.51) return this.#send(conversation, { reply: false });
+    if (dice < 0.58) return this.#send(conversation, this.#words());
+    if (dice < 0.73) return this.#resume(reply);
+    if (dice < 0.8) return this.#cancel(reply);
+    if (dice < 0.87) return this.#change(conversation);
+    if (dice < 0.91) return this.#lookOn(conversation);
     if (dice < 0.94) return this.#remove(conversation);
+    if (dice < 0.95) return this.#erase();
     return this.#readHistory(conversation);
+  }
+
+  /** What is particular of what a person says. */
+  #words() {
+    const { random } = this.#world;
+    const author = random.chance(0.5) ? "Eva" : undefined;
+    const answeredBy = random.pick([undefined, undefined, "twin", "person"] as const);
+    return { role: "assistant", author, answeredBy } as const;
   }
 
   #lookOn(conversation: KnownConversation): void {
@@ -119,18 +189,21 @@ export class Clients {
   async #createConversation(): Promise<void> {
     const known = this.#known;
     const { random } = this.#world;
-    const key = random.chance(0.5) ? known.newText("key") : undefined;
-    const body = { twinId: "twin", title: known.newText("conversation") };
+    const endUser = random.chance(0.3) ? person : undefined;
+    // An erasure also takes the key of what it erases.
+    const key = endUser === undefined && random.chance(0.5) ? known.newText("key") : undefined;
+    const body = { twinId: "twin", title: known.newText("conversation"), endUser };
     for (let tries = key === undefined ? 1 : 4; tries > 0; tries--) {
       const options = { body, headers: keyHeader(key) };
       const answer = await this.#ask(this.#setting.processes.any(), "POST", "/conversations", options);
       if (answer?.status === 201) {
         const { id } = dataOf<{ id: string }>(answer);
         known.noteMade(key, id);
-        if (!(await this.#ledger.truth.getConversation({ owner: "owner" }, id)))
+        const isThere = await this.#ledger.truth.getConversation({ owner: "owner" }, id);
+        if (!isThere && !this.#ledger.gone.has(id))
           this.#world.violate(`${id} was created, but is not there`);
         if (!known.conversations.some((conversation) => conversation.id === id)) {
-          const conversation = { id, deletions: 0 };
+          const conversation = { id, endUser, deletions: 0, replacements: 0 };
           known.conversations.push(conversation);
           if (random.chance(0.5)) this.#lookOn(conversation);
         }
@@ -141,13 +214,15 @@ export class Clients {
     }
   }
 
-  async #send(conversation: KnownConversation): Promise<void> {
+  async #send(conversation: KnownConversation, kind: Partial<SendBody>): Promise<void> {
     const { random } = this.#world;
+    const whenBusy = random.chance(0.3) ? "replace" : undefined;
+    const goesOn = random.chance(whenBusy ? 0.95 : 0.6);
+    const after = goesOn ? undefined : (this.#anyPlaceIn(conversation) ?? null);
     const sending: Sending = {
       conversation,
-      content: this.#known.newText("question"),
       key: random.chance(0.6) ? this.#known.newText("key") : undefined,
-      after: random.chance(0.6) ? undefined : (this.#anyReplyOf(conversation) ?? null),
+      body: { content: this.#known.newText("question"), after, whenBusy, ...kind },
     };
     if (sending.key === undefined) return this.#sendOnce(sending);
     const attempts = random.between(1, 4);
@@ -163,37 +238,82 @@ export class Clients {
 
   async #sendOnce(sending: Sending): Promise<void> {
     const { random } = this.#world;
-    const { conversation, content, key, after } = sending;
+    const { conversation, key, body } = sending;
     const path = `/conversations/${conversation.id}/messages`;
-    const options = { body: { content, after }, headers: keyHeader(key) };
+    const options = { body, headers: keyHeader(key) };
     const process = this.#setting.processes.any();
-    const streamed = random.chance(0.6);
+    const streamed = !isAlone(body) && random.chance(0.6);
     const patience = random.chance(0.2) ? { patience: random.between(0, 3_000) } : {};
+    if (body.whenBusy) conversation.replacements++;
     const answer = streamed
       ? await this.#ask(process, "POST", `${path}/stream`, options)
       : await this.#ask(process, "POST", path, { ...options, ...patience });
     if (!answer || !process) return;
-    if (answer.status === 200 && streamed) await this.#readStream({ process, answer, conversation, key });
-    else if (answer.status === 200) await this.#noteMessage(sending, dataOf(answer));
+    if (answer.status === 200 && streamed) await this.#noteStream(sending, process, answer);
+    else if (answer.status === 200) await this.#noteMessage(sending, process, dataOf(answer));
+    else if (answer.status === 201 || answer.status === 202)
+      await this.#noteAlone(sending, process, dataOf(answer), answer.status === 202);
     else this.#noteRefusal(sending, answer, process);
   }
 
-  async #noteMessage({ conversation, key }: Sending, message: MessageResource): Promise<void> {
+  async #noteMessage({ conversation, key }: Sending, process: Process, message: MessageResource) {
     this.#known.reply(conversation, message.id);
     this.#known.noteMade(key, message.id);
     if (message.status === "failed") this.#world.violate("a failed reply was sent as a success");
     await requireStored(this.#world, this.#ledger, message);
+    if (!process.closing) this.#requireReplaced(message.after);
+  }
+
+  /** A message that has no reply. `waits`: for a person. */
+  async #noteAlone(
+    { conversation, key, body }: Sending,
+    process: Process,
+    message: MessageResource,
+    waits: boolean,
+  ): Promise<void> {
+    this.#known.alone.set(message.id, conversation);
+    this.#known.noteMade(key, message.id);
+    const stored = this.#ledger.alone.get(message.id);
+    if (stored?.waits !== waits || isAlone(body) === waits)
+      this.#world.violate(`${message.id} waits for a person, or does not, against what was told`);
+    await requireStored(this.#world, this.#ledger, message);
+    if (!process.closing) this.#requireReplaced(message.id);
+  }
+
+  /** Once a client is told of a message, the engine of the reply must have been stopped whose place that took. */
+  #requireReplaced(messageId: string | null): void {
+    for (const { replacedBy, question } of this.#ledger.replies.values())
+      if (replacedBy !== undefined && replacedBy === messageId) this.#requireStopped(question.content);
+  }
+
+  /** A send's stream: of its reply, or all that is said of a question that waits for a person. */
+  async #noteStream(sending: Sending, process: Process, answer: Answer): Promise<void> {
+    const events = typeof answer.body === "string" ? parseEvents(answer.body) : [];
+    const [first, second] = events;
+    if (first?.data.type !== "progress" || first.data.progress.stage !== "waiting") {
+      const { conversation, key } = sending;
+      return this.#readStream({ process, answer, conversation, key });
+    }
+    if (second?.data.type !== "complete" || events.some(({ id }) => id !== 0) || events.length !== 2)
+      return this.#world.violate(`a question waits, and its stream is ${answer.body}`);
+    await this.#noteAlone(sending, process, second.data.message, true);
   }
 
   #noteRefusal(sending: Sending, answer: Answer, process: Process): void {
-    const { conversation, content, key } = sending;
+    const { conversation, key, body } = sending;
     const { code, details } = errorOf(answer);
     switch (code) {
+      case "validation_error":
+        // What takes the place of a reply goes on from that one alone.
+        if (!body.whenBusy || body.after === undefined)
+          this.#world.violate(`a send was refused: ${answer.body}`);
+        return;
       case "conversation_busy":
+        if (body.whenBusy) this.#world.violate("what takes the place of a reply was told to wait for it");
         if (!this.#ledger.replies.has(details?.messageId ?? ""))
           this.#world.violate("busy with a reply that does not exist");
         this.#known.reply(conversation, details?.messageId ?? "");
-        if (key === undefined) this.#known.refused.add(content);
+        if (key === undefined) this.#known.refused.add(body.content);
         return;
       case "conversation_not_found":
       case "message_not_found":
@@ -280,33 +400,56 @@ export class Clients {
     for (const run of this.#setting.engines.runs) {
       if (run.content === content && run.alive() && !run.settled && !run.signal.aborted) {
         const stored = replies.find(({ question }) => question.content === content);
-        // A process whose lease ran out, and whose reply another one ended, learns of it at its next save.
-        const endedElsewhere = stored?.end?.leaseExpiredBefore !== undefined;
-        if (!endedElsewhere && !stored?.deleted && stored?.holder === run.alive) {
+        // A process whose reply another one ended learns of it at its next save.
+        if (!isEndedElsewhere(stored) && !stored?.deleted && stored?.holder === run.alive) {
           this.#world.violate(`the engine continues with "${content}"`);
         }
       }
     }
   }
 
-  #anyReplyOf(conversation: KnownConversation): string | undefined {
-    const known = [...this.#known.replies.values()].filter((reply) => reply.conversation === conversation);
-    return known[this.#world.random.between(0, known.length)]?.id;
+  /** A reply of a conversation, or a message without one, that another may go on from. */
+  #anyPlaceIn(conversation: KnownConversation): string | undefined {
+    const { replies, alone } = this.#known;
+    const known = [
+      ...[...replies.values()].flatMap((reply) => (reply.conversation === conversation ? reply.id : [])),
+      ...[...alone].flatMap(([id, of]) => (of === conversation ? id : [])),
+    ];
+    return known[this.#world.random.between(0, known.length)];
   }
 
-  /** Makes another branch the path. */
-  async #switch(conversation: KnownConversation): Promise<void> {
-    const lastMessageId = this.#anyReplyOf(conversation);
-    if (lastMessageId === undefined) return;
+  /** Makes another branch the path, or another one answer, or both. */
+  async #change(conversation: KnownConversation): Promise<void> {
+    const { random } = this.#world;
+    const lastMessageId = random.chance(0.5) ? this.#anyPlaceIn(conversation) : undefined;
+    const answeredBy = random.pick([undefined, "twin", "person"] as const);
+    if (lastMessageId === undefined && answeredBy === undefined) return;
+    const body = { lastMessageId, answeredBy };
     const path = `/conversations/${conversation.id}`;
-    const answer = await this.#ask(this.#setting.processes.any(), "PATCH", path, { body: { lastMessageId } });
+    const answer = await this.#ask(this.#setting.processes.any(), "PATCH", path, { body });
     if (answer?.status === 200) {
-      const changed = dataOf<{ lastMessageId: string }>(answer);
-      if (changed.lastMessageId !== lastMessageId) this.#world.violate("another branch was chosen");
+      const changed = dataOf<ConversationResource>(answer);
+      if (lastMessageId !== undefined && changed.lastMessageId !== lastMessageId)
+        this.#world.violate("another branch was chosen");
+      if (answeredBy !== undefined && changed.answeredBy !== answeredBy)
+        this.#world.violate("another one was chosen to answer");
     } else if (
       answer?.status === 404 ? conversation.deletions === 0 : answer && ![409, 503].includes(answer.status)
     ) {
-      this.#world.violate(`a switch was answered ${answer?.status} ${answer?.body}`);
+      this.#world.violate(`a change was answered ${answer?.status} ${answer?.body}`);
+    }
+  }
+
+  /** Erases a person, in whose conversations nothing is left then. */
+  async #erase(): Promise<void> {
+    const theirs = this.#known.conversations.filter(({ endUser }) => endUser === person);
+    for (const conversation of theirs) conversation.deletions++;
+    const process = this.#setting.processes.any();
+    const answer = await this.#ask(process, "DELETE", `/end-users/${person}`);
+    if (answer?.status !== 200) return;
+    for (const { id } of theirs) {
+      this.#requireDropped(id, process);
+      if (!this.#ledger.gone.has(id)) this.#world.violate(`${id} is still there, whose person was erased`);
     }
   }
 
@@ -340,9 +483,9 @@ export class Clients {
     const answer = await this.#ask(this.#setting.processes.any(), "GET", path);
     if (answer?.status !== 200) return;
     const messages = dataOf<MessageResource[]>(answer);
-    for (const [index, { id, role, after }] of messages.entries()) {
+    for (const [index, { id, inReplyTo, after }] of messages.entries()) {
       if (after !== (messages[index - 1]?.id ?? null)) this.#world.violate(`${id} is out of order`);
-      if (role === "assistant") this.#known.reply(conversation, id);
+      if (inReplyTo !== null) this.#known.reply(conversation, id);
     }
   }
 }

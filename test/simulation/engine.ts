@@ -14,12 +14,14 @@ export interface EngineRun {
   readonly alive: () => boolean;
   /** The text that it was to go on from. */
   readonly partial: string;
-  /** The questions of the history that it was given. */
+  /** The texts of the history that it was given. */
   readonly history: readonly string[];
   /** What it wrote before it was done or told to stop. */
   written: string;
   /** It has done what must not happen twice. */
   acted: boolean;
+  /** It has handed over to a person, before it was told to stop. */
+  handedOver: boolean;
   settled: boolean;
 }
 
@@ -57,8 +59,8 @@ export class EngineHouse {
       reply: ({ content, partial = "", history: said }, output) => {
         const { signal } = output;
         this.#judge(content);
-        const history = said.filter(({ role }) => role === "user").map((message) => message.content);
-        const begun = { written: "", acted: false, settled: false };
+        const history = said.map((message) => message.content);
+        const begun = { written: "", acted: false, handedOver: false, settled: false };
         const run: EngineRun = { content, signal, alive, partial, history, ...begun };
         this.#world.trace(`engine asked "${content}"${partial && ` from ${partial.length} on`}`);
         this.runs.push(run);
@@ -108,6 +110,7 @@ export class EngineHouse {
       if (pause && random.chance(0.6)) await pause(random.pick([0, 1, 10, 100, 700, 3_000]));
       if (output.signal.aborted && random.chance(0.7)) break;
       if (chance.chance(0.05)) await this.#act(run, output);
+      else if (chance.chance(0.02)) handOver(run, output);
       else if (chance.chance(0.1)) output.progress({ stage: "thinking", left: count });
       else write(run, output, chance.pick(pieces));
     }
@@ -118,6 +121,11 @@ export class EngineHouse {
     run.settled = true;
     return { finishReason: random.pick(["stop", "length"]), usage: null } satisfies EngineResult;
   }
+}
+
+function handOver(run: EngineRun, output: ReplyOutput): void {
+  run.handedOver ||= !run.signal.aborted;
+  output.handOver();
 }
 
 function write(run: EngineRun, output: ReplyOutput, text: string): void {

@@ -7,8 +7,12 @@ import type { World } from "./world.ts";
 /** What clients know of a conversation. */
 export interface KnownConversation {
   readonly id: string;
+  /** The person that it is with. Undefined: it names none. */
+  readonly endUser: string | undefined;
   /** How often a client tried to delete it. */
   deletions: number;
+  /** How often a client tried to have a message take the place of a reply. */
+  replacements: number;
 }
 
 /** What clients know of a reply. */
@@ -23,6 +27,8 @@ export interface KnownReply {
 export class Knowledge {
   readonly conversations: KnownConversation[] = [];
   readonly replies = new Map<string, KnownReply>();
+  /** The conversations of the messages that were stored without an engine, by their ids. */
+  readonly alone = new Map<string, KnownConversation>();
   /** Questions that were refused. */
   readonly refused = new Set<string>();
   /** The reply, or conversation, that an idempotency key stands for. */

@@ -4,7 +4,10 @@
 
 import type {
   AbandonedReply,
+  AddMessage,
   BeginReply,
+  ConversationChange,
+  ConversationRecord,
   EndReply,
   Lease,
   MessageRecord,
@@ -12,13 +15,27 @@ import type {
   SaveResult,
   Store,
 } from "../../core/store/mod.ts";
+import { Answering } from "./answering.ts";
 import type { World } from "./world.ts";
 
-/** A reply as the store knows it, and what became of it. */
-export interface StoredReply {
+/** A message as the store knows it. */
+export interface StoredMessage {
+  readonly id: string;
+  /** The last text that was stored. */
+  readonly text: string;
+}
+
+/** One that was stored without an engine: a question, or what a person said. */
+export interface StoredAlone extends StoredMessage {
+  readonly record: MessageRecord;
+  /** Whether it was stored to wait for a person. */
+  readonly waits: boolean;
+}
+
+/** A reply, and what became of it. */
+export interface StoredReply extends StoredMessage {
   readonly owner: string;
   readonly conversationId: string;
-  readonly id: string;
   readonly question: MessageRecord;
   readonly begunAt: number;
   /** Whether the process that produces it, or did last, is alive. */
@@ -27,17 +44,30 @@ export interface StoredReply {
   attempt: number;
   /** The text that was saved when it was taken over. */
   takenOver: string | undefined;
-  /** The last saved text. */
   text: string;
   /** When its producers were last told to stop, because it is cancelled or no longer their own. By lease holder. */
   readonly stopToldAt: Map<string, number>;
   /** Its stored end; undefined while it is in progress. */
   end: EndReply | undefined;
+  /** The message that came in its place. */
+  replacedBy: string | undefined;
   deleted: boolean;
+}
+
+/** Whether a process ended a reply that it did not produce: what its producer had not saved is lost. */
+export function isEndedElsewhere(reply: StoredReply | undefined): boolean {
+  return reply?.end !== undefined && reply.end.holder === undefined;
 }
 
 export class Ledger {
   readonly replies = new Map<string, StoredReply>();
+  /** The messages that were stored without an engine. */
+  readonly alone = new Map<string, StoredAlone>();
+  /** All messages of each conversation, in the order stored. */
+  readonly logs = new Map<string, StoredMessage[]>();
+  readonly answering: Answering;
+  /** The conversations that were deleted. */
+  readonly gone = new Set<string>();
   /** The end of each conversation's path. */
   readonly pathEnds = new Map<string, string>();
   /** The replies in progress. */
@@ -51,6 +81,7 @@ export class Ledger {
 
   constructor(world: World, truth: Store, exclusive: boolean) {
     this.#world = world;
+    this.answering = new Answering(world);
     this.truth = truth;
     this.#exclusive = exclusive;
   }
@@ -62,6 +93,11 @@ export class Ledger {
       beginReply: async (begin) => {
         const result = await truth.beginReply(begin);
         if (result.result === "begun") this.#noteBegin(begin, process);
+        return result;
+      },
+      addMessage: async (add) => {
+        const result = await truth.addMessage(add);
+        if (result.result === "added") this.#noteAlone(add);
         return result;
       },
       saveReply: async (save) => {
@@ -81,11 +117,11 @@ export class Ledger {
       },
       updateConversation: async (reach, id, change, at) => {
         const changed = await truth.updateConversation(reach, id, change, at);
-        if (changed?.replyId === null && change.last) this.#noteSwitch(id, change.last.id);
+        if (changed) this.#noteChange(changed, change);
         return changed;
       },
-      deleteConversation: async (owner, id, at) => {
-        const deleted = await truth.deleteConversation(owner, id, at);
+      deleteConversation: async (reach, id, at, how) => {
+        const deleted = await truth.deleteConversation(reach, id, at, how);
         if (deleted) this.#noteDeletion(id);
         return deleted;
       },
@@ -97,36 +133,83 @@ export class Ledger {
     this.lastTrouble = Math.max(this.lastTrouble, until);
   }
 
-  /** The replies on the path that ends with this one, oldest first. */
-  pathTo(replyId: string | null): StoredReply[] {
-    const reply = this.replies.get(replyId ?? "");
+  /** The replies, and the messages without an engine, on the path that ends with this one, oldest first. */
+  pathTo(id: string | null): (StoredReply | StoredAlone)[] {
+    const alone = this.alone.get(id ?? "");
+    if (alone) return [...this.pathTo(alone.record.after), alone];
+    const reply = this.replies.get(id ?? "");
     return reply ? [...this.pathTo(reply.question.after), reply] : [];
   }
 
-  #noteSwitch(conversationId: string, replyId: string): void {
+  #noteChange(changed: ConversationRecord, { last, answeredBy }: ConversationChange): void {
+    const { id, replyId } = changed;
+    if (last && replyId !== null) return; // all or nothing
+    if (last) this.#noteSwitch(id, last.id);
+    if (answeredBy) this.answering.settle(id, answeredBy);
+    this.answering.require(changed);
+  }
+
+  #noteSwitch(conversationId: string, id: string): void {
     for (const running of this.busy) {
       if (running.conversationId === conversationId)
         this.#world.violate(`the path changed while ${running.id} was running`);
     }
-    if (this.replies.get(replyId)?.conversationId !== conversationId)
-      this.#world.violate(`${replyId} is the end of a path in another conversation`);
-    this.pathEnds.set(conversationId, replyId);
+    if (!this.#logOf(conversationId).some((message) => message.id === id))
+      this.#world.violate(`${id} is the end of a path in another conversation`);
+    this.pathEnds.set(conversationId, id);
   }
 
-  #noteBegin({ owner, question, reply, lease, forkAt }: BeginReply, holder: () => boolean): void {
-    const { conversationId, seq, after } = question;
-    const others = [...this.replies.values()].filter((each) => each.conversationId === conversationId);
-    if (seq !== 2 * others.length || reply.seq !== seq + 1)
-      this.#world.violate(`${reply.id} has a wrong number`);
-    if (after !== null && !others.some(({ id, end }) => id === after && end))
-      this.#world.violate(`${reply.id} goes on from no ended reply of its conversation`);
-    if (forkAt === undefined && after !== (this.pathEnds.get(conversationId) ?? null))
-      this.#world.violate(`${reply.id} goes on from another message than the path's end`);
-    this.pathEnds.set(conversationId, reply.id);
+  #logOf(conversationId: string): StoredMessage[] {
+    const log = this.logs.get(conversationId) ?? [];
+    this.logs.set(conversationId, log);
+    return log;
+  }
+
+  /** A message takes its place behind another one, and perhaps that of a running reply. */
+  #notePlace(message: MessageRecord, { forkAt, replaces }: Pick<BeginReply, "forkAt" | "replaces">): void {
+    const { id, conversationId, seq, after, content } = message;
+    const log = this.#logOf(conversationId);
+    const replaced = this.replies.get(replaces?.id ?? "");
+    if (replaces && replaced && this.busy.has(replaced)) {
+      this.#noteEnd(replaces);
+      replaced.replacedBy = id;
+      if (after !== replaced.id || log.at(-1) !== replaced)
+        this.#world.violate(`${id} is not directly behind ${replaced.id}, in whose place it came`);
+    }
     for (const running of this.busy) {
       if (running.conversationId === conversationId)
-        this.#world.violate("a conversation has two replies at once");
+        this.#world.violate(`${id} was stored while ${running.id} was running`);
     }
+    if (seq !== log.length) this.#world.violate(`${id} has a wrong number`);
+    const before = this.alone.get(after ?? "") ?? this.replies.get(after ?? "");
+    const isEnded = before && ("record" in before || before.end);
+    if (after !== null && !(isEnded && log.includes(before)))
+      this.#world.violate(`${id} goes on from nothing that has ended in its conversation`);
+    if (forkAt === undefined && after !== (this.pathEnds.get(conversationId) ?? null))
+      this.#world.violate(`${id} goes on from another message than the path's end`);
+    if (log.some(({ text }) => text === content)) this.#world.violate(`"${content}" is stored twice`);
+    log.push({ id, text: content });
+    this.pathEnds.set(conversationId, id);
+  }
+
+  #noteAlone(add: AddMessage): void {
+    const { message, waits = false, answeredBy } = add;
+    const { id, conversationId, role, content, createdAt } = message;
+    this.#notePlace(message, add);
+    const stored = { id, text: content, record: message, waits };
+    this.#logOf(conversationId).splice(-1, 1, stored);
+    this.alone.set(id, stored);
+    if (role === "assistant") this.answering.answer(conversationId, answeredBy);
+    else if (waits) this.answering.ask(conversationId, "person", createdAt);
+  }
+
+  #noteBegin(begin: BeginReply, holder: () => boolean): void {
+    const { owner, question, reply, lease } = begin;
+    const { conversationId, seq, createdAt } = question;
+    this.#notePlace(question, begin);
+    this.answering.ask(conversationId, "twin", createdAt);
+    if (reply.seq !== seq + 1) this.#world.violate(`${reply.id} has a wrong number`);
+    this.pathEnds.set(conversationId, reply.id);
     const stored: StoredReply = {
       owner,
       conversationId,
@@ -140,9 +223,11 @@ export class Ledger {
       takenOver: undefined,
       text: "",
       end: undefined,
+      replacedBy: undefined,
       deleted: false,
     };
     this.replies.set(reply.id, stored);
+    this.#logOf(conversationId).push(stored);
     this.busy.add(stored);
   }
 
@@ -155,10 +240,12 @@ export class Ledger {
     this.#noteText(stored, end.content);
     stored.end = end;
     this.busy.delete(stored);
+    if (end.handsOver) this.answering.handOver(stored.conversationId, stored.question.createdAt);
   }
 
-  /** Saved text only grows. */
+  /** Saved text only grows, until the reply ends. */
   #noteText(stored: StoredReply, text = stored.text): void {
+    if (stored.end) this.#world.violate(`text of ${stored.id} was stored after its end`);
     if (!text.startsWith(stored.text)) this.#world.violate(`the saved text of ${stored.id} was changed`);
     stored.text = text;
   }
@@ -177,6 +264,7 @@ export class Ledger {
   }
 
   #noteDeletion(conversationId: string): void {
+    this.gone.add(conversationId);
     for (const stored of this.replies.values()) {
       if (stored.conversationId !== conversationId) continue;
       stored.deleted = true;

@@ -7,7 +7,9 @@
  * is asked, and only once for each attempt; saved text only grows, and a stream is cut back only to what was saved; a
  * reply is taken over once at most, and never while its lease lasts; each reply in progress has a holder; a device that
  * looks on is told of each message once, in the order stored, whatever processes it is told by; one
- * idempotency key creates one reply; at the end, no reply is in progress and no timer is left.
+ * idempotency key creates one message; a question goes to who answers when it is stored, a twin or a person, and to no one
+ * else; what takes the place of a reply stands directly behind it, and no text comes after; at the end, no reply is in
+ * progress, each conversation goes on, and no timer is left.
  */
 
 import { createApiKey } from "../../core/auth/secrets.ts";
@@ -17,7 +19,7 @@ import { whole } from "../contracts/whole.ts";
 import { startOfTests } from "../support/harness.ts";
 import { Clients } from "./clients.ts";
 import { EngineHouse } from "./engine.ts";
-import { Ledger } from "./ledger.ts";
+import { Ledger, type StoredMessage } from "./ledger.ts";
 import { leaseMs, maxReplyMs, Processes } from "./processes.ts";
 import { Reader } from "./reader.ts";
 import { SimulatedStore } from "./store.ts";
@@ -33,6 +35,12 @@ export interface SimulationResult {
   readonly continued: number;
   /** How many events were told to devices that look on. */
   readonly watched: number;
+  /** How many messages were stored without an engine, and how many of these wait for a person. */
+  readonly alone: number;
+  readonly waiting: number;
+  /** How many replies handed over to a person, and in whose place a message came. */
+  readonly handedOver: number;
+  readonly replaced: number;
   /** The broken rule, if any. */
   readonly failure: unknown;
   /** What happened last. */
@@ -70,6 +78,10 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     takenOver: replies.filter(({ attempt }) => attempt > 1).length,
     continued: reader.continued,
     watched: cast.watched,
+    alone: ledger.alone.size,
+    waiting: [...ledger.alone.values()].filter(({ waits }) => waits).length,
+    handedOver: replies.filter(({ end }) => end?.handsOver).length,
+    replaced: replies.filter(({ replacedBy }) => replacedBy !== undefined).length,
     failure: failure ?? world.violation,
     lines: world.lines,
   };
@@ -108,6 +120,9 @@ async function play(cast: Cast): Promise<void> {
   const process = await processes.settle();
   await world.pause(restMs);
   await requireRest(cast);
+  await clients.requireOpen();
+  await world.pause(restMs);
+  await requireRest(cast);
   cast.watched = await clients.lookAway();
   clients.checkAtEnd();
   await process.service.close({ graceMs: 0 });
@@ -118,18 +133,25 @@ async function play(cast: Cast): Promise<void> {
 async function requireRest({ world, ledger, engines }: Cast): Promise<void> {
   for (const { id } of ledger.busy) world.violate(`${id} never ended`);
   const { items } = await ledger.truth.listConversations({ owner: "owner" }, { offset: 0, limit: 100 });
-  for (const { id, replyId } of items) {
+  for (const conversation of items) {
+    const { id, replyId } = conversation;
     if (replyId !== null) world.violate(`${id} is busy forever`);
-    const begun = [...ledger.replies.values()].filter(({ conversationId }) => conversationId === id);
+    ledger.answering.require(conversation);
     const listed = async (path: "current" | "all") => {
       const slice = { offset: 0, limit: 1000, order: "asc", path } as const;
       const stored = await ledger.truth.listMessages({ owner: "owner" }, id, { ...whole, ...slice });
-      return stored?.items.flatMap((message) => (message.role === "assistant" ? message.id : [])).join();
+      return stored?.items.map((message) => `${message.id} ${message.content}`).join();
     };
-    const idsOf = (replies: readonly { id: string }[]) => replies.map((reply) => reply.id).join();
-    if ((await listed("all")) !== idsOf(begun)) world.violate(`${id} has other messages than were stored`);
-    const path = ledger.pathTo(ledger.pathEnds.get(id) ?? null);
-    if ((await listed("current")) !== idsOf(path)) world.violate(`${id} has another path`);
+    const told = (messages: readonly StoredMessage[]) =>
+      messages.map((message) => `${message.id} ${message.text}`).join();
+    const log = ledger.logs.get(id) ?? [];
+    if ((await listed("all")) !== told(log)) world.violate(`${id} has other messages than were stored`);
+    const path = ledger.pathTo(ledger.pathEnds.get(id) ?? null).flatMap((stored) => {
+      return "question" in stored
+        ? [{ id: stored.question.id, text: stored.question.content }, stored]
+        : stored;
+    });
+    if ((await listed("current")) !== told(path)) world.violate(`${id} has another path`);
   }
   for (const run of engines.runs) {
     if (run.alive() && !run.settled && !run.signal.aborted) world.violate(`"${run.content}" runs forever`);

@@ -17,6 +17,13 @@ function tell(seed: number, failure: unknown): string {
   return `Seed ${seed}: ${what}\nIts history: SIMULATION_SEED=${seed} node --import tsx --test test/simulation/simulation.test.ts`;
 }
 
+function add<Name extends string>(
+  sums: Record<Name, number>,
+  more: Readonly<Record<NoInfer<Name>, number>>,
+): void {
+  for (const name in sums) sums[name] += more[name];
+}
+
 if (only !== undefined) {
   test(`seed ${only} keeps every promise`, async () => {
     const { failure, lines } = await simulate(Number(only));
@@ -24,7 +31,8 @@ if (only !== undefined) {
   });
 } else {
   test(`whatever fails, every promise is kept (seeds ${first} to ${last})`, async () => {
-    let [replies, takenOver, continued, watched] = [0, 0, 0, 0];
+    const sums = { replies: 0, takenOver: 0, continued: 0, watched: 0 };
+    const people = { alone: 0, waiting: 0, handedOver: 0, replaced: 0 };
     const failed: number[] = [];
     for (let seed = first; seed <= last; seed++) {
       const result = await simulate(seed);
@@ -32,20 +40,22 @@ if (only !== undefined) {
         failed.push(seed);
         console.log(tell(seed, result.failure));
       }
-      replies += result.replies;
-      takenOver += result.takenOver;
-      continued += result.continued;
-      watched += result.watched;
+      add(sums, result);
+      add(people, result);
     }
+    const { replies, takenOver, continued, watched } = sums;
+    const { alone, waiting, handedOver, replaced } = people;
     console.log(
       `# ${replies} replies, ${takenOver} taken over, ${continued} streams that went on with another attempt, ` +
-        `${watched} events told to devices that look on`,
+        `${handedOver} handed over, ${replaced} in whose place a message came; ${alone} messages without a twin, ` +
+        `${waiting} of which waited for a person; ${watched} events told to devices that look on`,
     );
     assert.deepEqual(failed, [], "these seeds break a promise");
     assert.ok(replies > seeds, "the clients of the simulation begin replies");
     assert.ok(takenOver > seeds / 10, "processes take over replies");
     assert.ok(continued > 0, "streams go on with another attempt");
     assert.ok(watched > seeds, "devices look on");
+    for (const [what, count] of Object.entries(people)) assert.ok(count > 0, `some are ${what}`);
   });
 
   test("the same seed produces the same history, and another seed a different one", async () => {

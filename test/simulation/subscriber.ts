@@ -5,13 +5,14 @@
 
 import type { EventStream } from "../../core/mod.ts";
 import { isEventStream } from "../../core/wire/request.ts";
+import { conversationResource } from "../../core/wire/resources.ts";
 import { whole } from "../contracts/whole.ts";
 import { assertConversationEvent } from "../support/conformance.ts";
 import type { ConversationEvent } from "../support/event-reader.ts";
 import { Told, type ToldEnd } from "../support/told.ts";
 import type { Ask } from "./asking.ts";
 import type { KnownConversation } from "./knowledge.ts";
-import type { Ledger, StoredReply } from "./ledger.ts";
+import { isEndedElsewhere, type Ledger, type StoredReply } from "./ledger.ts";
 import type { Process, Processes } from "./processes.ts";
 import { requireStored } from "./reader.ts";
 import type { World } from "./world.ts";
@@ -141,14 +142,16 @@ export class Subscriber {
     const { id = "", text = "" } = this.#told.running ?? {};
     const stored = this.#storedReply(id);
     const content = stored?.end?.content ?? stored?.text ?? "";
-    const mayBeLost = stored?.end?.leaseExpiredBefore !== undefined || (stored?.end && stored.attempt > 1);
-    return mayBeLost === true && text.length === content.length + 1;
+    const mayBeLost = isEndedElsewhere(stored) || (stored?.end !== undefined && stored.attempt > 1);
+    return mayBeLost && text.length === content.length + 1;
   }
 
   /** Whoever looked on until all was quiet has been told of every message. */
   async #requireAll(): Promise<void> {
     const { first, running, ids: told } = this.#told;
-    if (this.#ended || first === undefined) return;
+    if (this.#ended) return;
+    await this.#requireState();
+    if (first === undefined) return;
     if (running && !this.#seemsEnded()) this.#world.violate(`a device waits for ${running.id} for ever`);
     const slice = { path: "all", order: "asc", offset: first, limit: 10_000 } as const;
     const stored = await this.#setting.ledger.truth.listMessages({ owner: "owner" }, this.#conversation.id, {
@@ -158,11 +161,25 @@ export class Subscriber {
     const ids = stored?.items.map(({ id }) => id).join();
     if (ids !== told.join()) this.#world.violate(`a device was told ${told}, stored is ${ids}`);
   }
+
+  /** It knows who answers, and since when somebody waits. */
+  async #requireState(): Promise<void> {
+    const { id } = this.#conversation;
+    const stored = await this.#setting.ledger.truth.getConversation({ owner: "owner" }, id);
+    const told = this.#told.conversation;
+    if (!stored || !told) return;
+    const { answeredBy, waitingSince } = conversationResource(stored, undefined);
+    if (told.answeredBy !== answeredBy || told.waitingSince !== waitingSince)
+      this.#world.violate(
+        `a device was told that ${id} is ${told.answeredBy}, waiting since ${told.waitingSince}, ` +
+          `stored is ${answeredBy}, ${waitingSince}`,
+      );
+  }
 }
 
-/** Whether an id of text that a dead process had sent may be refused: the reply was cancelled, and never taken over. */
+/** Whether an id of text may be refused that its process had sent and not saved: the reply was never taken over. */
 export function isLost(reply: StoredReply | undefined): boolean {
-  return reply?.end?.leaseExpiredBefore !== undefined && reply.attempt === 1;
+  return isEndedElsewhere(reply) && reply?.attempt === 1;
 }
 
 function eventsIn(text: string): ConversationEvent[] {

@@ -2,7 +2,7 @@
  * What a device that looks on was told of a conversation, on one stream after another.
  */
 
-import type { MessageResource } from "../../core/mod.ts";
+import type { ConversationResource, MessageResource } from "../../core/mod.ts";
 import type { ConversationEvent } from "./event-reader.ts";
 
 /** A reply that has ended, and its text as it was told. */
@@ -21,6 +21,8 @@ export class Told {
   readonly ids: string[] = [];
   /** The number of the first of them. */
   first: number | undefined;
+  /** The conversation, as it was told last. */
+  conversation: ConversationResource | undefined;
   /** The running reply, and its text as far as it was told. */
   running: { readonly id: string; readonly seq: number; text: string } | undefined;
   readonly #violate: (rule: string) => never;
@@ -47,6 +49,7 @@ export class Told {
     const [seq = 0, offset = 0] = (id ?? "").split(".").map(Number);
     if (data.type === "message") return this.#takeMessage(data.message, seq, offset);
     if (data.type === "deleted") this.#isOver = true;
+    if (data.type === "conversation") this.conversation = data.conversation;
     if (data.type === "deleted" || data.type === "conversation") return undefined;
     const { running } = this;
     if (!running || running.seq !== seq || data.messageId !== running.id)
