@@ -107,16 +107,17 @@ for (const [name, transport] of Object.entries(transports)) {
     });
 
     test("what a compressed answer would become is not made once the connection is closed", async (t) => {
-      const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ": waiting\n\n"));
+      const length = 64 * 1024 * 1024;
+      const bomb = gzipSync(Buffer.alloc(length, ": waiting\n\n"));
       const { server } = await start(t, transport, [
         model.send(bomb, { headers: { "content-encoding": "gzip", "content-type": "text/event-stream" } }),
       ]);
       let bytesRead = 0;
-      await new Promise<void>((closed) => {
+      await new Promise<void>((closed, failed) => {
         const url = `${server.baseUrl}/chat/completions`;
         const close = transport(
           url,
-          { method: "POST", headers: {}, body: "{}" },
+          { method: "POST", headers: { "accept-encoding": "identity" }, body: "{}" },
           {
             begin() {},
             read(bytes) {
@@ -124,13 +125,13 @@ for (const [name, transport] of Object.entries(transports)) {
               close();
               closed();
             },
-            end() {},
-            fail() {},
+            end: () => failed(new Error("It has ended.")),
+            fail: failed,
           },
         );
       });
       await promisify(gunzip)(bomb); // which takes as long
-      assert.ok(bytesRead < 1024 * 1024, String(bytesRead));
+      assert.ok(bytesRead < length / 16, String(bytesRead)); // Deno makes at once what a piece of 8 KB becomes
     });
 
     test("an endless line is cut off at its limit", async (t) => {
