@@ -70,11 +70,14 @@ function forward(incoming: IncomingMessage, response: ServerResponse, port: numb
   response.on("close", () => outgoing.destroy());
 }
 
-/** Makes a certificate for a host, in files of a folder. Undefined: this machine has no openssl. */
-export function makeCertificate(folder: string, host: string): Certificate | undefined {
+/**
+ * Makes a certificate for hosts, such as `DNS:model.test,IP:127.0.0.1`, in files of a folder. Undefined: this machine has no
+ * openssl.
+ */
+export function makeCertificate(folder: string, hosts: string): Certificate | undefined {
   const [key, file] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
-  const subject = ["-subj", "/CN=test", "-addext", `subjectAltName=DNS:${host}`];
+  const subject = ["-subj", "/CN=test", "-addext", `subjectAltName=${hosts}`];
   try {
     const options = ["req", ...kind, ...subject, "-keyout", key, "-out", file];
     execFileSync("openssl", options, { stdio: "ignore" });

@@ -112,7 +112,7 @@ describe("proxies that the environment names", () => {
     assert.deepEqual(proxy.asked, []);
   });
 
-  const certificate = makeCertificate(folder, "model.test");
+  const certificate = makeCertificate(folder, "DNS:model.test");
   test("are used for https addresses, through a tunnel", {
     skip:
       (runtime !== "node" && `${runtime} trusts certificates in ways of its own`) ||

@@ -1,0 +1,134 @@
+/**
+ * The server tells real receivers over TLS: only who has a certificate of an authority that it trusts, for the very name.
+ */
+
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { TLSSocket } from "node:tls";
+import { signToken } from "../../core/auth/jwt.ts";
+import type { CreatedWebhookResource, DeliveryResource } from "../../core/wire/schemas.ts";
+import { makeScratch } from "../support/folder.ts";
+import { dataOf, jsonRequest } from "../support/harness.ts";
+import { runtime } from "../support/runtime.ts";
+import { until } from "../support/until.ts";
+import { makeCertificate } from "./forward-proxy.ts";
+import { type ServerProcess, startServer } from "./process.ts";
+
+const folder = await makeScratch("twins-tls");
+
+/** A certificate for hosts, in a folder of its own. */
+function certify(name: string, hosts: string) {
+  mkdirSync(join(folder, name));
+  return makeCertificate(join(folder, name), hosts);
+}
+
+const own = certify("own", "DNS:localhost,IP:127.0.0.1");
+const others = certify("others", "DNS:other.test");
+const unknown = certify("unknown", "DNS:localhost,IP:127.0.0.1");
+
+describe("webhooks over TLS", {
+  skip:
+    (runtime !== "node" && `${runtime} trusts certificates in ways of its own`) ||
+    ((!own || !others || !unknown) && "this machine has no openssl"),
+}, () => {
+  const secret = "a secret for tests, which is 32 bytes long";
+  let server: ServerProcess;
+  let token: string;
+
+  before(async () => {
+    const [twins, trusted] = [join(folder, "twins"), join(folder, "trusted.pem")];
+    mkdirSync(twins);
+    writeFileSync(join(twins, "echo.md"), "---\nname: Echo\nengine: echo\n---\nRepeat.\n");
+    writeFileSync(trusted, `${own?.cert}${others?.cert}`);
+    server = await startServer([], {
+      TWINS_DIR: twins,
+      DATABASE_URL: "memory:",
+      JWT_SECRET: secret,
+      WEBHOOK_HOSTS: "localhost,127.0.0.1",
+      NODE_EXTRA_CA_CERTS: trusted,
+    });
+    token = await signToken({ secret, sub: "owner", expiresInSeconds: 600 });
+  });
+
+  after(() => server?.stop("SIGKILL"));
+
+  function call(method: string, credential: string, path: string, body?: object): Promise<Response> {
+    return fetch(`${server.url}/api/v1${path}`, { method, ...jsonRequest(credential, body) });
+  }
+
+  /** Has something happen that is told. */
+  async function happen(): Promise<void> {
+    const made = { name: "webhooks", scope: "full_access" };
+    const { key } = await dataOf<{ key: string }>(await call("POST", token, "/auth/api-keys", made));
+    const conversation = await call("POST", key, "/conversations", { twinId: "echo" });
+    const { id } = await dataOf<{ id: string }>(conversation);
+    await call("POST", key, `/conversations/${id}/messages`, { role: "assistant", content: "I am Eva." });
+  }
+
+  /** The one delivery to a webhook, once it was tried. */
+  async function triedOnce(path: string): Promise<DeliveryResource> {
+    let tried: DeliveryResource | undefined;
+    await until("the receiver was tried", 5_000, async () => {
+      const deliveries = await dataOf<DeliveryResource[]>(await call("GET", token, `${path}/deliveries`));
+      tried = deliveries.find(({ status, createdAt, nextAttemptAt }) => {
+        return status !== "pending" || Date.parse(nextAttemptAt ?? "") > Date.parse(createdAt);
+      });
+      return tried !== undefined;
+    });
+    assert.ok(tried);
+    return tried;
+  }
+
+  /** What became of the first try to tell a receiver, and by which names it was asked for. */
+  async function tell(host: string, certificate: typeof own) {
+    const arrived: unknown[] = [];
+    const receiver = createServer({ ...certificate }, ({ socket }, response) => {
+      arrived.push(socket instanceof TLSSocket && socket.servername);
+      response.writeHead(204).end();
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, host, resolve));
+    const { port } = receiver.address() as AddressInfo;
+    const url = `https://${host}:${port}/hooks`;
+    const { id } = await dataOf<CreatedWebhookResource>(await call("POST", token, "/webhooks", { url }));
+    try {
+      await happen();
+      const { status, lastStatus } = await triedOnce(`/webhooks/${id}`);
+      return { status, lastStatus, arrived };
+    } finally {
+      await call("DELETE", token, `/webhooks/${id}`);
+      receiver.close();
+      receiver.closeAllConnections();
+    }
+  }
+
+  test("a receiver with a certificate for its name is told, by that name", async () => {
+    assert.deepEqual(await tell("localhost", own), {
+      status: "delivered",
+      lastStatus: 204,
+      arrived: ["localhost"],
+    });
+  });
+
+  test("a receiver at an address is told, with a certificate for that", async () => {
+    assert.deepEqual(await tell("127.0.0.1", own), {
+      status: "delivered",
+      lastStatus: 204,
+      arrived: [false],
+    });
+  });
+
+  test("a receiver with a certificate for another name is told nothing", async () => {
+    assert.deepEqual(await tell("localhost", others), { status: "pending", lastStatus: null, arrived: [] });
+    const { problem } = await server.logged("a webhook was not told; it will be tried again");
+    assert.equal(problem, "ERR_TLS_CERT_ALTNAME_INVALID");
+  });
+
+  test("a receiver with a certificate of an authority that nobody trusts is told nothing", async () => {
+    assert.deepEqual(await tell("localhost", unknown), { status: "pending", lastStatus: null, arrived: [] });
+    assert.deepEqual(await tell("127.0.0.1", unknown), { status: "pending", lastStatus: null, arrived: [] });
+  });
+});
