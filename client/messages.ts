@@ -5,7 +5,7 @@
  */
 
 import type { MessageResource } from "../core/wire/schemas.ts";
-import { ReplyError } from "./http/errors.ts";
+import { ReplyError, runningReply } from "./http/errors.ts";
 import { type List, listAt, type PageQuery } from "./http/pages.ts";
 import {
   type CreateOptions,
@@ -16,7 +16,7 @@ import {
   type Requests,
 } from "./http/requests.ts";
 import type { SentMessage } from "./reply/events.ts";
-import { type OnBusy, runningReply } from "./reply/following.ts";
+import type { OnBusy } from "./reply/following.ts";
 import { type Followed, ReplyStream } from "./reply/reply-stream.ts";
 
 /** What a call that sends a message may set. */

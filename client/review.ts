@@ -27,7 +27,7 @@ export class Feedback {
   give(
     conversationId: string,
     messageId: string,
-    body: { readonly rating: "up" | "down"; readonly comment?: string | null },
+    body: { readonly rating: "up" | "down"; readonly comment?: string | null | undefined },
     options?: RequestOptions,
   ): Promise<FeedbackResource> {
     const path = `${messagePath(conversationId, messageId)}/feedback`;

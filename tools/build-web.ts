@@ -149,7 +149,9 @@ const unused: Readonly<Record<string, RegExp>> = {
   following: /^ +else yield\* \(await import.*$/gm,
   messages: methods("send|say"),
   resources: methods("list|delete"),
+  errors: methods("get messageId"),
   review: methods("list"),
+  "reply-stream": methods("get (?:messageId|joined|text)|cancel|#accepted|\\*#pieces"),
   pages: methods("\\*\\[Symbol\\.asyncIterator\\]"),
 };
 

@@ -5,11 +5,6 @@
  * @module
  */
 
-export {
-  type ConversationClient,
-  type ConversationState,
-  OpenConversation,
-  type OpenConversationOptions,
-  type SendMessageOptions,
-  type UnsentMessage,
-} from "./path.ts";
+export { OpenConversation, type OpenConversationOptions } from "./path.ts";
+export type { ConversationClient, ConversationState, UnsentMessage } from "./seen.ts";
+export type { SendMessageOptions } from "./sending.ts";

@@ -145,6 +145,12 @@ export async function errorOf(response: Response): Promise<TwinServiceError> {
   return new Class(message ?? `The answer's status is ${status}.`, options);
 }
 
+/** The id of the reply that a conversation is busy with, as an error says. */
+export function runningReply(error: unknown): string | undefined {
+  const messageId = error instanceof ConflictError ? error.details?.messageId : undefined;
+  return typeof messageId === "string" ? messageId : undefined;
+}
+
 /** The error that a stream ended with. */
 export function replyError({ code, message, details, requestId }: ErrorObject): ReplyError {
   return new ReplyError(message, { code, details, requestId });

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ConflictError, ConnectionError, RateLimitError } from "../http/errors.ts";
+import { type ConflictError, ConnectionError, RateLimitError, runningReply } from "../http/errors.ts";
 import { type LongAnswerOptions, readLongAnswer } from "../http/long-answer.ts";
 import { isPassing, messagePath, type Requests, type ServiceRequest } from "../http/requests.ts";
 import { Failures } from "../http/waiting.ts";
@@ -100,12 +100,6 @@ async function open(position: Position, following: Following, signal: AbortSigna
 function requireEvents(response: Response): Response {
   if (response.headers.get("content-type")?.startsWith("text/event-stream")) return response;
   throw new ConnectionError("The answer is no event stream.");
-}
-
-/** The id of the reply that a conversation is busy with. */
-export function runningReply(error: unknown): string | undefined {
-  const messageId = error instanceof ConflictError ? error.details?.messageId : undefined;
-  return typeof messageId === "string" ? messageId : undefined;
 }
 
 function resuming({ messageId = "", length }: Position, { conversationId }: Following): ServiceRequest {

@@ -1,0 +1,126 @@
+/**
+ * Follows what others do in a conversation: its stream, and in its absence the stream of a reply.
+ *
+ * @module
+ */
+
+import type { ConversationEventData } from "../../core/wire/schemas.ts";
+import { TwinServiceError } from "../http/errors.ts";
+import type { ConversationEvent } from "../reply/conversation.ts";
+import type { ReplyStream } from "../reply/reply-stream.ts";
+import { oneOfFew } from "./one-of-few.ts";
+import { takeConversation } from "./reading.ts";
+import { add, runningOf, type SeenConversation, setDeleted, tell, wake, write } from "./seen.ts";
+
+/** Whether all that happens is told, be it after a while. */
+export function isTold({ stream }: SeenConversation): boolean {
+  return stream === "live" || stream === "broken";
+}
+
+/** Follows what happens, whoever does it, from now on or from behind a message; unless that is done, or the conversation is left. */
+export async function follow(seen: SeenConversation, after?: string): Promise<void> {
+  const { client, id, closing } = seen;
+  const { signal } = closing;
+  if (seen.stream || signal.aborted) return;
+  seen.stream = "opening";
+  seen.problem = undefined;
+  const close = await oneOfFew(signal, () => readRunning(seen));
+  try {
+    const events = client.conversations.follow(id, {
+      after,
+      signal,
+      maxRetries: Infinity,
+      broken: () => {
+        seen.stream = isTold(seen) ? "broken" : "opening";
+      },
+    });
+    for await (const event of events) {
+      if (mayBeAsked(seen, event)) await seen.asking?.answered;
+      if (signal.aborted) return;
+      const isFirst = seen.stream === "opening" && after === undefined;
+      seen.stream = "live";
+      seen.own?.detach();
+      seen.own = undefined;
+      await take(seen, event, isFirst);
+      tell(seen);
+    }
+  } catch (error) {
+    seen.stream = undefined;
+    if (isDeletion(error)) setDeleted(seen);
+    else if (!signal.aborted) fail(seen, error);
+  } finally {
+    seen.stream = undefined;
+    close();
+    wake(seen);
+  }
+}
+
+/** Whether an event may tell of the message that is being sent: it is known a moment later which one that is. */
+function mayBeAsked({ asking }: SeenConversation, event: ConversationEvent): boolean {
+  if (event.type !== "message") return false;
+  return event.message.role === "user" && event.message.content === asking?.content;
+}
+
+async function take(seen: SeenConversation, event: ConversationEventData, isFirst: boolean): Promise<void> {
+  switch (event.type) {
+    case "conversation":
+      return takeConversation(seen, event.conversation, isFirst);
+    case "message":
+      return add(seen, event.message);
+    case "complete":
+    case "error":
+      return seen.known.set(event.message);
+    case "deleted":
+      return setDeleted(seen);
+    default:
+      write(seen, event.messageId, event, Number((event as ConversationEvent).id?.split(".")[1]));
+  }
+}
+
+/** Takes the words of a reply from its own stream, until the conversation's stream has them. One may follow in its place. */
+export async function readOwn(
+  seen: SeenConversation,
+  messageId: string,
+  stream: ReplyStream,
+  events = stream[Symbol.asyncIterator](),
+): Promise<void> {
+  seen.own = stream;
+  try {
+    for await (const event of events) {
+      if (seen.stream === "live") return;
+      if (event.type === "complete") seen.known.set(event.message);
+      else if (event.type === "error") seen.known.set(await seen.client.messages.get(seen.id, messageId));
+      else write(seen, messageId, event, event.id);
+      tell(seen);
+    }
+  } catch (error) {
+    if (seen.own === stream) fail(seen, error);
+  } finally {
+    if (seen.own === stream) seen.own = undefined;
+    stream.detach();
+  }
+  void follow(seen, messageId);
+}
+
+/** Takes the words of a reply that runs from its own stream, where the conversation's cannot be had. */
+function readRunning(seen: SeenConversation): void {
+  const running = runningOf(seen);
+  if (!running || seen.own) return;
+  const after = running.content.length;
+  void readOwn(seen, running.id, seen.client.messages.resume(seen.id, running.id, { after }));
+}
+
+function fail(seen: SeenConversation, error: unknown): void {
+  if (hasCode(error, "no_streams")) readRunning(seen);
+  else seen.problem = error;
+  tell(seen);
+}
+
+/** Whether the service says that there is no such conversation any more. */
+export function isDeletion(error: unknown): boolean {
+  return hasCode(error, "conversation_not_found");
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof TwinServiceError && error.code === code;
+}

@@ -1,0 +1,58 @@
+/**
+ * Reads what is seen of a conversation: a page of its path, and what stands beside it.
+ *
+ * @module
+ */
+
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
+import type { Page } from "../http/pages.ts";
+import { type ConversationClient, put, type SeenConversation, tell } from "./seen.ts";
+
+/** How many messages are read at once, and how often that is done to find all branches. */
+const pageLength = 100;
+const mostPages = 10;
+
+/** The newest messages, first: of all branches, or those on the path before a message. */
+export function newestOf(
+  { messages }: ConversationClient,
+  id: string,
+  of: { readonly after: string } | { readonly path: "all" } = { path: "all" },
+): Promise<Page<MessageResource>> {
+  return messages.list(id, { order: "desc", limit: pageLength, ...of });
+}
+
+/** The conversation is as it is told, with another path perhaps. `isFirst`: it was read a moment ago. */
+export async function takeConversation(
+  seen: SeenConversation,
+  conversation: ConversationResource,
+  isFirst = false,
+): Promise<void> {
+  const before = JSON.stringify(seen.conversation);
+  seen.conversation = conversation;
+  seen.end = conversation.lastMessageId;
+  const isMissing = isFirst ? JSON.stringify(conversation) !== before : isThin(seen);
+  if (isMissing) await fill(seen, await newestOf(seen.client, seen.id));
+  tell(seen);
+}
+
+/** Takes the newest messages, and what else there is to know of the path: a page of it, and what stands beside. */
+export async function fill(seen: SeenConversation, newest: Page<MessageResource>): Promise<void> {
+  const { client, id, conversation } = seen;
+  takePage(seen, newest);
+  if (newest.pagination.total === conversation.messageCount) return;
+  if (isThin(seen)) takePage(seen, await client.messages.list(id, { order: "desc", limit: pageLength }));
+  for (let page = newest, read = 1; page.hasNextPage && read < mostPages; read++) {
+    page = await page.getNextPage();
+    takePage(seen, page);
+  }
+}
+
+export function takePage(seen: SeenConversation, { data }: Page<MessageResource>): void {
+  for (const message of data) put(seen, message);
+}
+
+/** Whether less is known of the path than a page of it. */
+function isThin({ known, end }: SeenConversation): boolean {
+  const path = known.pathTo(end);
+  return path.length < pageLength && (path[0] ? path[0].after : end) !== null;
+}
