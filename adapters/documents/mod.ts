@@ -24,7 +24,7 @@ if (!isMainThread && workerData === threadName) import("./worker.ts");
 /** Names of documents that are read. */
 export const readable = /\.(?:md|markdown|mdx|txt|html?|pdf|docx)$/iu;
 
-/** How long reading may take, in milliseconds: real documents take a hundredth of it. */
+/** The processor time that reading may take, in milliseconds: real documents take a hundredth of it. */
 const shortestMs = 4_000;
 const longestMs = 60_000;
 const msPerByte = shortestMs / 2 ** 20;
@@ -38,7 +38,7 @@ const tooLong = "takes too long to be read: it unpacks to more than a document m
 
 /** Options of {@link extractText}. */
 export interface ExtractOptions {
-  /** How long it may take, in milliseconds, where that is less than its size allows. */
+  /** The processor time that it may take, in milliseconds, where that is less than its size allows. */
   readonly withinMs?: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface ExtractOptions {
  * or UTF-16 with its mark; HTML may name another charset.
  *
  * @throws {DocumentError} if it cannot be read, with the reason: among others more than 2,000 pages, 50 MB when it is
- * unpacked, or too much time, which is 4 seconds for each MiB that it begins with.
+ * unpacked, or too much processor time, which is 4 seconds for each MiB that it begins with.
  */
 export async function extractText(
   path: string,
@@ -86,22 +86,40 @@ async function readApart(request: ReadRequest, withinMs: number): Promise<ReadAn
   clearTimeout(thread.idle);
   thread.worker.ref();
   const allowedMs = Math.min(withinMs, longestMs, shortestMs + msPerByte * request.bytes.length);
-  let timer: NodeJS.Timeout | undefined;
+  let stop = () => {};
   const answer = await new Promise<ReadAnswer>((resolve) => {
     // The time begins when the thread is there: a busy machine takes long to start one.
     const begin = () => {
       thread.isReady = true;
-      timer = setTimeout(() => resolve({ fault: tooLong }), allowedMs);
+      stop = afterProcessorTime(allowedMs, () => resolve({ fault: tooLong }));
       thread.worker.postMessage(request);
     };
     thread.tell = (message) => (message === "ready" ? begin() : resolve(message));
     if (thread.isReady) begin();
   });
-  clearTimeout(timer);
+  stop();
   thread.tell = () => {};
   if ("fault" in answer || "error" in answer) await thread.worker.terminate();
   else keep(thread);
   return answer;
+}
+
+/**
+ * Calls `late` once the process has had this much processor time, or a minute has gone by: on a busy machine a thread may wait
+ * longer than it works. Returns what stops that. Node 20 tells only the time of all threads.
+ */
+function afterProcessorTime(allowedMs: number, late: () => void): () => void {
+  const before = process.cpuUsage();
+  const endsAt = performance.now() + longestMs;
+  let timer: NodeJS.Timeout;
+  const wait = () => {
+    const { user, system } = process.cpuUsage(before);
+    const leftMs = Math.min(allowedMs - (user + system) / 1_000, endsAt - performance.now());
+    if (leftMs <= 0) late();
+    else timer = setTimeout(wait, leftMs);
+  };
+  wait();
+  return () => clearTimeout(timer);
 }
 
 /** Keeps the thread for a while, without keeping the process alive. */
