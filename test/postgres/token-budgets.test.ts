@@ -23,10 +23,12 @@ describe("budgets of tokens over two processes", { skip: await skipWithoutPostgr
       limit: 1e9,
     }));
     const usage = { inputTokens: 600, outputTokens: 0, totalTokens: 600, cachedInputTokens: null };
-    const send = async (_: unknown, n: number) => {
-      const store = n % 2 ? one.store : other.store;
+    const messages: { store: typeof one.store; begun: Awaited<ReturnType<typeof nextToBegin>> }[] = [];
+    for (const store of Array.from({ length: 100 }, () => [one.store, other.store]).flat()) {
       const { id } = await newConversation(store, owner);
-      const begun = await nextToBegin(store, owner, id);
+      messages.push({ store, begun: await nextToBegin(store, owner, id) });
+    }
+    const send = async ({ store, begun }: (typeof messages)[number], n: number) => {
       const budgets = [ofKeys[n % 3] ?? whole, whole];
       const reserves = { id: begun.reply.id, at: start, told: 88, budgets };
       const { result } = await store.beginReply({ ...begun, reserves });
@@ -35,7 +37,7 @@ describe("budgets of tokens over two processes", { skip: await skipWithoutPostgr
       if (n % 5) await ending.endReply(toEnd(begun, { usage, reserved: true }));
       return result;
     };
-    const results = await Promise.all(Array.from({ length: 200 }, send));
+    const results = await Promise.all(messages.map(send));
     const begun = results.filter((result) => result === "begun").length;
     assert.deepEqual([begun, new Set(results)], [100, new Set(["begun", "over_budget"])]);
     const [state] = await one.store.readTokenBudgets([whole], start);
