@@ -9,7 +9,7 @@ import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "../c
 import { asksForSomebody } from "./asking-for-a-person.ts";
 import { cacheIndexes, type KnowledgeSource, toSource } from "./briefing.ts";
 import { joints } from "./languages/texts.ts";
-import type { KnowledgeIndex, KnowledgeIndexOptions } from "./search/index.ts";
+import { type KnowledgeIndex, type KnowledgeIndexOptions, withoutMiddle } from "./search/index.ts";
 import type { Finding, Question } from "./search/ranking.ts";
 import { pointsBack, recognizeSmallTalk, refersBack, withoutSmallTalk } from "./small-talk.ts";
 import { chat, rotate, say } from "./speech.ts";
@@ -77,7 +77,8 @@ export function createKnowledgeEngine(
     continues: "exact",
     asksModel: false,
     prepare: indexes.prepare,
-    async reply(turn, output) {
+    async reply(given, output) {
+      const turn = readable(given);
       const reply = async (index: KnowledgeIndex) => {
         const asked = mayHandOver(turn) && wantsPerson(turn, index);
         return { asked, ...(asked ? handedOver(turn, index) : await answer(turn, index)) };
@@ -89,6 +90,14 @@ export function createKnowledgeEngine(
       return { finishReason: "stop", usage: null };
     },
   };
+}
+
+/** A turn as it is read: each step takes time for all of a message, in which nothing else runs. */
+function readable(turn: Turn): Turn {
+  const history = turn.history.map((message) =>
+    message.role === "user" ? { ...message, content: withoutMiddle(message.content) } : message,
+  );
+  return { ...turn, content: withoutMiddle(turn.content), history };
 }
 
 /** Whether a person may answer instead: the twin hands over, and there is a conversation in which that person can. */
@@ -189,8 +198,12 @@ async function searchParts(
 ): Promise<Found | undefined> {
   let best = whole;
   const parts = turn.content.split(/(?<=[.!?…。！？؟।])\s+|[\n;；]+|(?<=[,，،]) */u);
-  const telling = parts.filter((part) => index.read(part).words.size > 0);
-  for (const part of telling.length > 1 ? telling.slice(0, mostQuestions) : []) {
+  const telling: string[] = [];
+  for (const part of parts) {
+    if (index.read(part).words.size > 0) telling.push(part);
+    if (telling.length === mostQuestions) break;
+  }
+  for (const part of telling.length > 1 ? telling : []) {
     const found = await search({ ...turn, content: part, history: [] }, index);
     const isBetter = found && found.findings[0].score > (best?.findings[0].score ?? 0);
     if (isBetter) best = { ...found, sure: found.sure && /[?？؟]\s*$/u.test(part) };

@@ -54,7 +54,7 @@ export async function extractText(
   bytes: Uint8Array,
   { withinMs = longestMs }: ExtractOptions = {},
 ): Promise<DocumentText> {
-  if (/\.(?:md|markdown|mdx|txt)$/iu.test(path)) return { text: decodeText(bytes) };
+  if (/\.(?:md|markdown|mdx|txt)$/iu.test(path)) return { text: await decodeText(bytes) };
   const turn = lastTurn.then(() => readApart({ path, bytes }, withinMs));
   lastTurn = turn.then(
     () => {},

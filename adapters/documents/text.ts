@@ -4,6 +4,8 @@
  * @module
  */
 
+import { decodeInParts } from "../../core/base/in-parts.ts";
+
 /** Why a document cannot be read, in a sentence that goes on from its name. */
 export class DocumentError extends Error {
   override readonly name = "DocumentError";
@@ -27,16 +29,16 @@ export interface ReadRequest {
 export type ReadAnswer = DocumentText | { readonly fault: string } | { readonly error: unknown };
 
 /** Decodes UTF-8, or UTF-16 with a byte order mark. The mark is removed. */
-export function decodeText(bytes: Uint8Array): string {
+export function decodeText(bytes: Uint8Array): Promise<string> {
   return decode(charsetOfMark(bytes) ?? "utf-8", bytes);
 }
 
 /** Decodes a page of HTML: by its byte order mark, what it says of itself, else as UTF-8. */
-export function decodePage(bytes: Uint8Array): string {
+export function decodePage(bytes: Uint8Array): Promise<string> {
   return decode(charsetOfMark(bytes) ?? charsetOfPage(bytes) ?? "utf-8", bytes);
 }
 
-function decode(charset: string, bytes: Uint8Array): string {
+async function decode(charset: string, bytes: Uint8Array): Promise<string> {
   let decoder: TextDecoder;
   try {
     decoder = new TextDecoder(charset, { fatal: true });
@@ -44,7 +46,7 @@ function decode(charset: string, bytes: Uint8Array): string {
     throw new DocumentError(`names a charset that is not known: ${JSON.stringify(charset.slice(0, 40))}.`);
   }
   try {
-    const text = decoder.decode(bytes); // also removes a byte order mark
+    const text = await decodeInParts(bytes, decoder); // also removes a byte order mark
     if (decoder.encoding !== "windows-1252") return text;
     // Some Nodes decode it as Latin 1, where these are control characters.
     return text.replace(/[\u0080-\u009f]/gu, (sign) => windows1252[sign.charCodeAt(0) - 0x80] ?? sign);

@@ -29,7 +29,7 @@ async function answer(request: ReadRequest): Promise<ReadAnswer> {
 
 async function read({ path, bytes }: ReadRequest): Promise<DocumentText> {
   if (/\.pdf$/iu.test(path)) return readPdf(bytes);
-  const html = /\.docx$/iu.test(path) ? readWord(bytes) : decodePage(bytes);
+  const html = /\.docx$/iu.test(path) ? readWord(bytes) : await decodePage(bytes);
   try {
     return { text: readHtml(html) };
   } catch (error) {

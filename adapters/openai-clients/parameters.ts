@@ -40,9 +40,9 @@ export interface CommonParameters {
   readonly whole: JsonObject;
 }
 
-/** Whether a text can be an id of ours: opaque ASCII. Databases refuse some of the others. */
+/** Whether a text can be an id of ours: opaque ASCII, not long. Databases refuse some of the others. */
 export function isId(id: unknown): id is string {
-  return isString(id) && /^[\x21-\x7e]+$/.test(id);
+  return isString(id) && /^[\x21-\x7e]{1,255}$/.test(id);
 }
 
 /** The body as an object. */

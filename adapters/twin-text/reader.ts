@@ -95,10 +95,10 @@ export function createTwinReader({ extractText = readAnywhere }: TwinReaderOptio
 async function readAnywhere(path: string, bytes: Uint8Array): Promise<DocumentText> {
   if (!readableAnywhere.test(path))
     throw new DocumentError("cannot be read here: only Markdown, text and HTML are.");
-  if (!/\.html?$/iu.test(path)) return { text: decodeText(bytes) };
+  if (!/\.html?$/iu.test(path)) return { text: await decodeText(bytes) };
   const { readHtml } = await import("../../knowledge/mod.ts");
   try {
-    return { text: readHtml(decodePage(bytes)) };
+    return { text: readHtml(await decodePage(bytes)) };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new DocumentError(error.message.replace(/^HTML /u, ""), { cause: error });

@@ -26,6 +26,9 @@ import {
   twinNotFound,
 } from "../wire/errors.ts";
 
+/** The longest id of a twin, in UTF-16 code units: what is longer is looked up nowhere. */
+const longestTwinId = 510;
+
 export async function requireTwin(twins: TwinSource, reach: CallerReach, id: string): Promise<Twin> {
   return (await findTwin(twins, reach, id)) ?? twinNotFound();
 }
@@ -35,7 +38,8 @@ export async function findTwin(
   { owner, twinIds }: CallerReach,
   id: string,
 ): Promise<Twin | undefined> {
-  return !twinIds || twinIds.includes(id) ? twins.get(owner, id) : undefined;
+  if (id.length > longestTwinId || (twinIds && !twinIds.includes(id))) return undefined;
+  return twins.get(owner, id);
 }
 
 export async function requireProfile(
@@ -52,7 +56,7 @@ export async function findProfile(
   { owner, twinIds }: CallerReach,
   id: string,
 ): Promise<TwinProfile | undefined> {
-  if (twinIds && !twinIds.includes(id)) return undefined;
+  if (id.length > longestTwinId || (twinIds && !twinIds.includes(id))) return undefined;
   return twins.profile ? twins.profile(owner, id) : twins.get(owner, id);
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { areEqualInParts, encodeInParts } from "../base/in-parts.ts";
 import { route } from "../http/route.ts";
 import { mostDocumentBytes, readContent } from "../twins/own-twins.ts";
 import { ApiError, tooMuchAtOnce, twinNotFound, validationError } from "../wire/errors.ts";
@@ -28,7 +29,6 @@ import {
   changeTwin,
   fileOf,
   filePath,
-  isEqual,
   pathFault,
   requireOwnTwins,
   requireUnhidden,
@@ -248,8 +248,8 @@ export const ownTwinRoutes = [
       if (fault !== undefined) throw validationError([{ path: "path", message: fault }]);
       const read = await requireOwnTwins(context).reader.readDocument(path, call.body);
       if ("fault" in read) throw validationError([{ path, message: read.fault.replace(/\.$/, "") }]);
-      const encoded = new TextEncoder().encode(read.text);
-      const text = (await isEqual(encoded, call.body)) ? call.body : encoded;
+      const encoded = await encodeInParts(read.text);
+      const text = (await areEqualInParts(encoded, call.body)) ? call.body : encoded;
       if (text !== call.body && !call.received.reserve(text.length)) throw tooMuchAtOnce();
       const { current, made } = await changeTwin(call, context, async ({ current, change }) => {
         if (!current) return twinNotFound();

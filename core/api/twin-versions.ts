@@ -190,7 +190,7 @@ export async function changeTwin(
     const texts: { path: string; text: string }[] = [];
     for (const document of documents) {
       const known = contents.get(document.textDigest);
-      const text = known ? decodeText(known) : await readText(store, owner, document);
+      const text = known ? await decodeText(known) : await readText(store, owner, document);
       texts.push({ path: document.path, text });
     }
     return texts;
@@ -293,11 +293,6 @@ function recordOf(
 ): Omit<OwnTwinRecord, "version" | "revision" | "createdAt" | "updatedAt"> {
   const { name, description, avatarUrl, greeting, tags, handover } = twin;
   return { owner, id, name, description, avatarUrl, greeting, tags, handover };
-}
-
-/** By digests, which are computed beside this thread: it would be held for long by 20 MiB. */
-export async function isEqual(one: Uint8Array, other: Uint8Array): Promise<boolean> {
-  return one.length === other.length && (await digestOf(one)) === (await digestOf(other));
 }
 
 export function versionResource({ version, revision, createdAt, note }: TwinVersionRecord) {

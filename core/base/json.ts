@@ -24,15 +24,23 @@ export function isJsonObject(value: unknown): value is JsonObject {
 // ASCII codes.
 const quote = 34;
 const comma = 44;
+const colon = 58;
 const openingBracket = 91;
 const backslash = 92;
 const closingBracket = 93;
 const openingBrace = 123;
 const closingBrace = 125;
 
-/** How many values a JSON text has, or a few more, and how deeply they are nested: before a parser makes objects of them. */
-export function measureJson(text: string): { readonly values: number; readonly depth: number } {
-  let [values, depth, deepest] = [1, 0, 0];
+/** How many values a JSON text has, or a few more, how many names its objects' members have together, and how deeply it is nested. */
+export interface JsonMeasure {
+  readonly values: number;
+  readonly names: number;
+  readonly depth: number;
+}
+
+/** Measures a JSON text before a parser makes objects of it. */
+export function measureJson(text: string): JsonMeasure {
+  let [values, names, depth, deepest] = [1, 0, 0, 0];
   for (let index = 0; index < text.length; index++) {
     switch (text.charCodeAt(index)) {
       case quote:
@@ -46,12 +54,15 @@ export function measureJson(text: string): { readonly values: number; readonly d
       case comma:
         values++;
         break;
+      case colon:
+        names++;
+        break;
       case closingBrace:
       case closingBracket:
         depth--;
     }
   }
-  return { values, depth: deepest };
+  return { values, names, depth: deepest };
 }
 
 /** The position of the quotation mark that ends a string, or the text's end if there is none. */

@@ -4,8 +4,10 @@
  * @module
  */
 
+import { decodeInParts, takeTurns } from "../base/in-parts.ts";
 import { isJsonObject, measureJson } from "../base/json.ts";
 import type { Held } from "../base/memory-budget.ts";
+import { firstCharacters } from "../store/records.ts";
 import { validators } from "../wire/built/validators.ts";
 import { ApiError, type FieldError, tooMuchAtOnce, validationError } from "../wire/errors.ts";
 import { accepted, fieldErrors } from "../wire/field-errors.ts";
@@ -15,9 +17,22 @@ import { type BodyOptions, maxBodyBytes, readBytes, requireShort } from "./body.
 import { requireIdempotencyKey } from "./idempotency.ts";
 import type { Call, Route } from "./route.ts";
 
-/** The deepest nesting of arrays and objects in a body, and how many values it may have: empty arrays take much memory. */
+/** The deepest nesting of arrays and objects in a body. */
 const maxDepth = 64;
-const mostValues = 500_000;
+
+/**
+ * How many values a body may have, and how many names of members: empty arrays take much memory, and a parser needs a
+ * microsecond or two for each name that it has not seen, in which nothing else has its turn.
+ */
+const mostValues = 150_000;
+const mostNames = 50_000;
+
+/** From this length on, in bytes, others have their turn before a body is measured, and before it is parsed. */
+const longBody = 1024 * 1024;
+
+/** How many unknown members of a body are looked at, and how long their names may be: no longer one is meant for a known one. */
+const mostUnknown = 20;
+const longestUnknown = 100;
 
 /** A whole number in a query parameter or header field. */
 export const wholeNumber = /^(?:0|[1-9][0-9]{0,8})$/;
@@ -55,11 +70,15 @@ export async function readInput(
   };
   const bytes = await readBytes(request, fields, { clock, most, reserve });
   if (route.bytes) return { query, body: bytes };
-  const sent = decodeUtf8(bytes);
+  const sent = await decodeUtf8(bytes);
   if (isBodyOptional && sent !== "") requireJsonBody(fields, most);
   const text = isBodyOptional ? "{}" : sent;
+  const pause = bytes.length >= longBody ? takeTurns : undefined;
+  await pause?.();
   const values = countValues(text);
+  await pause?.();
   const value = parseJson(text);
+  await pause?.();
   const body = route.readBody
     ? route.readBody(value)
     : route.body && readBody(route.body, value, route.knownMembersOnly);
@@ -230,7 +249,10 @@ function requirePlain(
 /** The members of a JSON body that its schema names. Others are ignored. After {@link requireJsonBody}. */
 function readBody(schema: InputSchema, value: unknown, knownMembersOnly = false): Record<string, unknown> {
   const names = Object.keys(schema.properties);
-  const unknown = isJsonObject(value) ? Object.keys(value).filter((name) => !names.includes(name)) : [];
+  const unknown = (isJsonObject(value) ? Object.keys(value) : [])
+    .filter((name) => !names.includes(name))
+    .slice(0, mostUnknown)
+    .map((name) => firstCharacters(name, longestUnknown));
   const message = `is unknown; a body may have ${names.join(", ")}`;
   requireValid(schema, value, {
     refused: knownMembersOnly ? unknown.map((path) => ({ path, message })) : [],
@@ -251,12 +273,10 @@ function isSpelledLike(one: string, other: string): boolean {
   return plain === otherPlain;
 }
 
-// A byte order mark is kept, so that the parser refuses it like any other stray character.
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-function decodeUtf8(bytes: Uint8Array): string {
+async function decodeUtf8(bytes: Uint8Array): Promise<string> {
   try {
-    return decoder.decode(bytes);
+    // A byte order mark is kept, so that the parser refuses it like any other stray character.
+    return await decodeInParts(bytes, new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }));
   } catch {
     throw new ApiError("invalid_json", "The body is not valid UTF-8.");
   }
@@ -274,13 +294,16 @@ function parseJson(text: string): unknown {
 /**
  * How many values a JSON text has, or a few more.
  *
- * @throws {ApiError} `invalid_json` for one that is nested too deeply, `payload_too_large` for too many.
+ * @throws {ApiError} `invalid_json` for one that is nested too deeply, `payload_too_large` for too many of them, or of names.
  */
 function countValues(text: string): number {
-  const { values, depth } = measureJson(text);
+  const { values, names, depth } = measureJson(text);
   if (depth > maxDepth) {
     throw new ApiError("invalid_json", `The body nests arrays and objects deeper than ${maxDepth} levels.`);
   }
-  if (values <= mostValues) return values;
-  throw new ApiError("payload_too_large", `The body has more than ${mostValues} values.`);
+  if (values > mostValues)
+    throw new ApiError("payload_too_large", `The body has more than ${mostValues} values.`);
+  if (names > mostNames)
+    throw new ApiError("payload_too_large", `The body's objects have more than ${mostNames} members.`);
+  return values;
 }

@@ -6,6 +6,7 @@
 
 import { LRUCache } from "lru-cache";
 import { type Clock, isWithin } from "../base/clock.ts";
+import { decodeInParts, takeTurns } from "../base/in-parts.ts";
 import { isJsonObject, isString } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { MemoryBudget } from "../base/memory-budget.ts";
@@ -307,14 +308,15 @@ export async function readText(
 }
 
 /** A text that was encoded to be stored. */
-export function decodeText(bytes: Uint8Array): string {
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+export function decodeText(bytes: Uint8Array): Promise<string> {
+  return decodeInParts(bytes, new TextDecoder("utf-8", { ignoreBOM: true }));
 }
 
 async function readBytes(store: Store, owner: string, digest: string, length: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   let at = 0;
   for (let part = 0; part < contentParts(length); part++) {
+    if (part > 0) await takeTurns();
     const read = await store.readTwinContent(owner, digest, part);
     if (!read) throw new Error("A content of a twin is missing, or not whole.");
     bytes.set(read, at);

@@ -291,8 +291,8 @@ function textOf({ instructions, documents = [] }: IndexedTwin): string {
 // Addresses and tags are not what a text is about.
 const unsaid = /\]\([^()\s]*\)|<\/?[a-z][^<>]*>/giu;
 
-/** People say first and last what they want. */
-function withoutMiddle(text: string): string {
+/** What is read of a long message: people say first and last what they want. */
+export function withoutMiddle(text: string): string {
   if (text.length <= longestQuestion) return text;
   return `${text.slice(0, longestQuestion / 2)}\n${text.slice(-longestQuestion / 2)}`;
 }

@@ -652,6 +652,33 @@ describe("twins that their owners make", () => {
     await assertErrorAnswer(await service.put("odd/documents/a.txt", long), 413, "payload_too_large");
   });
 
+  test("a document is decoded and encoded 1 MiB at a time, with others in between", async (t) => {
+    await using service = await open();
+    await service.made("odd/file", file);
+    const document = `\ufeff${`a${"😀漢".repeat(20)}\n`.repeat(100_000)}`;
+    const bytes = new TextEncoder().encode(document);
+    const parts: number[] = [];
+    const [encode, decode] = [TextEncoder.prototype.encode, TextDecoder.prototype.decode];
+    t.mock.method(TextEncoder.prototype, "encode", function (this: TextEncoder, text = "") {
+      parts.push(text.length);
+      return encode.call(this, text);
+    });
+    t.mock.method(
+      TextDecoder.prototype,
+      "decode",
+      function (this: TextDecoder, ...given: Parameters<typeof decode>) {
+        parts.push(given[0]?.byteLength ?? 0);
+        return decode.apply(this, given);
+      },
+    );
+    assert.equal((await service.put("odd/documents/a.txt", bytes)).status, 201);
+    t.mock.restoreAll();
+    assert.ok(parts.length > 26, `${parts.length} parts`); // 14 MB are decoded, and encoded without their mark
+    assert.ok(Math.max(...parts) <= 1024 * 1024, `${Math.max(...parts)} at once`);
+    const kept = await (await service.get("odd/documents/a.txt")).arrayBuffer();
+    assert.ok(Buffer.from(kept).equals(bytes));
+  });
+
   test("a question asked in vain is answered once it is taught, and all other bytes stay", async () => {
     await using service = await open();
     await service.made("odd/file", file);

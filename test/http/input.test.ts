@@ -178,6 +178,30 @@ for (const transport of transports) {
       assert.equal(await countConversations(fixture, key), 1);
     });
 
+    test("a body of more than 50,000 members or 150,000 values is not parsed", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const members = (count: number) => `{${'"":1,'.repeat(count - 1)}"twinId":"echo"}`;
+      assert.equal((await post(fixture, key, members(50_000))).status, 201);
+      await assertErrorAnswer(await post(fixture, key, members(50_001)), 413, "payload_too_large");
+      const values = `{"twinId":"echo","other":[${"[],".repeat(75_000)}0]}`;
+      await assertErrorAnswer(await post(fixture, key, values), 413, "payload_too_large");
+    });
+
+    test("of unknown members that are refused, the first are told, by how their names begin", async () => {
+      await using fixture = await openFixture(transport);
+      const names = Array.from({ length: 1_000 }, (_, n) => `${n}${"x".repeat(200)}`);
+      const body = { name: "a", scope: "full_access", ...Object.fromEntries(names.map((name) => [name, 1])) };
+      const response = await fixture.call("POST", "/auth/api-keys", await fixture.token(), body);
+      const { details } = await errorOf(response);
+      const fields = (details?.fields ?? []) as readonly { readonly path: string }[];
+      const paths = fields.map(({ path }) => path);
+      assert.deepEqual(
+        paths,
+        names.slice(0, 20).map((name) => name.slice(0, 100)),
+      );
+    });
+
     test("unknown members are ignored and never stored", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();

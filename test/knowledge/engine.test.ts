@@ -94,6 +94,31 @@ test("overlong words and questions are cut before they cost memory or time", asy
   assert.deepEqual((await ask(words)).sources, []);
 });
 
+test("of a message and those before it, as much is read as of 4,000 characters, however long they are", async (t) => {
+  const [twin, engine] = [createTwin(keeper), createKnowledgeEngine()];
+  await ask("Hi", { twin, engine }); // makes the index
+  let read = 0;
+  const { normalize } = String.prototype;
+  t.mock.method(String.prototype, "normalize", function (this: string, form?: "NFC") {
+    read += this.length;
+    return normalize.call(this, form);
+  });
+  const readOf = async (content: string, before: string) => {
+    read = 0;
+    const history = [
+      { role: "user", content: before },
+      { role: "assistant", content: "Aye." },
+    ] as const;
+    await ask(content, { twin, engine, history });
+    return read;
+  };
+  for (const part of ["\ufdfa", "topic ä and words, ", "what? ", "yes. ", "½"]) {
+    const ofFew = await readOf(part.repeat(4_500 / part.length), part.repeat(4_500 / part.length));
+    const ofMany = await readOf(part.repeat(131_072 / part.length), part.repeat(131_072 / part.length));
+    assert.ok(ofMany <= 1.1 * ofFew, `${part}: ${ofMany} instead of ${ofFew} characters`);
+  }
+});
+
 test("accents heaped on a letter take no longer than ordinary text", {
   timeout: 10_000,
 }, async () => {
