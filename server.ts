@@ -225,6 +225,7 @@ async function openMetrics(
   const metrics = createMetrics({
     limitsAreShared,
     pingStore: () => store.ping(),
+    countWaiting: () => store.countWaiting(),
     ...(webhooks === "on" && { countPending: () => store.countPendingDeliveries() }),
   });
   const serving = serveMetrics(metrics, host, port).catch((error: unknown) => {

@@ -34,6 +34,8 @@ export interface StorageState {
   limitsAreShared(): boolean;
   /** Rejects if the store cannot be used. */
   pingStore(): Promise<void>;
+  /** In how many conversations a question waits for a person, and since when, in milliseconds. */
+  countWaiting(): Promise<{ readonly count: number; readonly since: number | null }>;
   /** How many deliveries to webhooks are pending. Absent: webhooks are off. */
   countPending?(): Promise<number>;
 }
@@ -59,7 +61,7 @@ export function createMetrics(storage?: StorageState): Metrics {
 
 function addStorageGauges(
   registry: Registry,
-  { limitsAreShared, pingStore, countPending }: StorageState,
+  { limitsAreShared, pingStore, countWaiting, countPending }: StorageState,
 ): void {
   new Gauge({
     name: "twin_limits_shared",
@@ -82,15 +84,40 @@ function addStorageGauges(
       this.set(answered === true ? 1 : 0);
     },
   });
+  addReading(registry, {
+    name: "twin_conversations_waiting",
+    help: "Conversations in which a question waits for a person.",
+    read: async () => (await countWaiting()).count,
+  });
+  addReading(registry, {
+    name: "twin_longest_wait_seconds",
+    help: "How long the first of them has waited; 0: none waits.",
+    async read() {
+      const { since } = await countWaiting();
+      return since === null ? 0 : Math.max(0, systemClock.now() - since) / 1000;
+    },
+  });
   if (!countPending) return;
-  new Gauge({
+  addReading(registry, {
     name: "twin_webhook_pending",
     help: "Deliveries to webhooks that are tried, or will be, by all processes.",
+    read: countPending,
+  });
+}
+
+/** A number that is read from the store with the metrics, and is not there where that cannot be told. */
+function addReading(
+  registry: Registry,
+  { name, help, read }: { readonly name: string; readonly help: string; read(): Promise<number> },
+): void {
+  new Gauge({
+    name,
+    help,
     registers: [registry],
     async collect() {
-      const pending = await within(systemClock, pingMs, countPending()).catch(() => undefined);
-      if (pending === undefined) this.remove();
-      else this.set(pending);
+      const value = await within(systemClock, pingMs, read()).catch(() => undefined);
+      if (value === undefined) this.remove();
+      else this.set(value);
     },
   });
 }

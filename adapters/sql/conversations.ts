@@ -33,6 +33,7 @@ import {
   conversationFromRow,
   conversationToRow,
   metadataToColumn,
+  numberOrNull,
   pathFromRow,
   toJson,
 } from "./rows.ts";
@@ -51,6 +52,14 @@ export function conversationMethods(driver: SqlDriver): ConversationStore {
       const pairs = slice.metadata ? await digestsOf(driver, reach.owner, slice.metadata) : [];
       const { rows, total } = await readPage(driver, conversationList(reach, slice, pairs), slice);
       return { items: rows.map(conversationFromRow), total };
+    },
+
+    async countWaiting() {
+      // By the index of those that wait: nothing is read where none do.
+      const sql = `SELECT count(*) AS waiting, min(waiting_since) AS since FROM conversations
+        WHERE waiting_since IS NOT NULL AND owner > $1`;
+      const [row] = await driver.all(sql, [""]);
+      return { count: Number(row?.waiting), since: numberOrNull(row?.since) };
     },
 
     updateConversation: (reach, id, change, at) => updateConversation(driver, reach, id, change, at),

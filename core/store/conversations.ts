@@ -124,6 +124,13 @@ export interface ConversationChange {
   readonly metadata?: ConversationRecord["metadata"] | undefined;
 }
 
+/** In how many conversations of all owners a question waits for a person. */
+export interface WaitingPeople {
+  readonly count: number;
+  /** Since when the first of them does. Null: none waits. */
+  readonly since: number | null;
+}
+
 /** The store's methods about conversations. */
 export interface ConversationStore {
   /**
@@ -139,6 +146,8 @@ export interface ConversationStore {
   /** A conversation by its id, or by its name and twin: then of exactly this end user, or of none. */
   getConversation(reach: Reach, which: string | NamedConversation): Promise<ConversationRecord | undefined>;
   listConversations(reach: Reach, slice: ConversationSlice): Promise<Listing<ConversationRecord>>;
+  /** The conversations of all owners in which a question waits for a person. */
+  countWaiting(): Promise<WaitingPeople>;
   /**
    * Changes a conversation and returns it as it is then, or undefined if there is none. While a reply runs, no path
    * changes: the conversation is then returned as it is, with its `replyId`.

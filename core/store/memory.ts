@@ -153,6 +153,13 @@ function conversationMethods(records: MemoryRecords): ConversationStore {
       return listConversations(records, reach, slice);
     },
 
+    async countWaiting() {
+      const waiting = [...records.owners.values()].flatMap(({ conversationsByAge }) =>
+        conversationsByAge.flatMap(({ record }) => record.waitingSince ?? []),
+      );
+      return { count: waiting.length, since: waiting.reduce<number | null>(earlier, null) };
+    },
+
     async updateConversation(reach, id, { title, last, answeredBy, metadata }, at) {
       const entry = findConversation(records, reach, id);
       if (!entry || (last && entry.record.replyId !== null)) return entry?.record;
@@ -199,6 +206,10 @@ function conversationMethods(records: MemoryRecords): ConversationStore {
       return { items, next: next && { owner: next.owner, id: next.id } };
     },
   };
+}
+
+function earlier(one: number | null, other: number): number {
+  return Math.min(one ?? other, other);
 }
 
 function listConversations(

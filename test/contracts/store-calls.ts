@@ -89,6 +89,7 @@ export async function callEverything(given: Store): Promise<void> {
   await store.listConversations({ owner }, slice);
   await store.listConversations({ owner }, { ...slice, twinIds: [twinId] });
   await store.listConversations({ owner }, { ...slice, waiting: true });
+  await store.countWaiting();
   const metadata = { app: "web", ticket: "1" };
   await store.createConversation(conversation(owner, { metadata }));
   for (const pairs of [metadata, { app: "web" }])

@@ -247,6 +247,17 @@ export function personContract(open: () => Store): void {
       assert.deepEqual([ids(byPerson), byPerson.total], [[seven, six, five, person.id], 4]);
     });
 
+    test("those that wait are counted, with when the first one began to, of all owners", async () => {
+      const before = await store.countWaiting();
+      const { owner, id } = await openConversation();
+      await store.updateConversation({ owner }, id, { answeredBy: "person" }, start);
+      assert.deepEqual(await store.countWaiting(), before);
+      await addAlone(store, owner, id, { role: "user", waits: true, createdAt: -5 });
+      assert.deepEqual(await store.countWaiting(), { count: before.count + 1, since: -5 });
+      await addAlone(store, owner, id, {});
+      assert.deepEqual(await store.countWaiting(), before);
+    });
+
     test("a question that a person answered is not unanswered", async () => {
       const { owner, id } = await openConversation();
       const unanswered = async () =>

@@ -10,6 +10,8 @@ import { createMetrics, type Metrics, serveMetrics } from "../../server/metrics.
 import { freePort } from "../support/ports.ts";
 import { runServer, startServer } from "./process.ts";
 
+const countWaiting = async () => ({ count: 0, since: null });
+
 const reply = { messageId: "msg_1", twinId: "ada", engine: "openai" };
 
 /** A listener with these metrics, closed at the end of the tests. */
@@ -35,7 +37,7 @@ describe("metrics", () => {
   test("they say whether limits are shared, and whether the store answers", async () => {
     let isShared = true;
     let pingStore = () => Promise.resolve();
-    const storage = { limitsAreShared: () => isShared, pingStore: () => pingStore() };
+    const storage = { countWaiting, limitsAreShared: () => isShared, pingStore: () => pingStore() };
     const url = await serve(createMetrics(storage));
     await assertSamples(url, "twin_limits_shared 1");
     await assertSamples(url, "twin_store_available 1");
@@ -45,9 +47,24 @@ describe("metrics", () => {
     await assertSamples(url, "twin_store_available 0");
   });
 
+  test("they say how many wait for a person, and for how long", async () => {
+    let countWaiting = () => Promise.resolve({ count: 2, since: 0 as number | null });
+    const storage = { limitsAreShared: () => true, pingStore: async () => {} };
+    const url = await serve(createMetrics({ ...storage, countWaiting: () => countWaiting() }));
+    await assertSamples(url, "twin_conversations_waiting 2");
+    const [seconds] = await samplesOf(url, "twin_longest_wait_seconds");
+    assert.ok(Number(seconds?.split(" ")[1]) > 1e9, seconds);
+    countWaiting = async () => ({ count: 0, since: null });
+    await assertSamples(url, "twin_conversations_waiting 0");
+    await assertSamples(url, "twin_longest_wait_seconds 0");
+    countWaiting = () => Promise.reject(new Error("away"));
+    assert.deepEqual(await samplesOf(url, "twin_conversations_waiting"), []);
+    assert.deepEqual(await samplesOf(url, "twin_longest_wait_seconds"), []);
+  });
+
   test("they say how many deliveries to webhooks are pending, unless that cannot be told", async () => {
     let countPending = () => Promise.resolve(3);
-    const storage = { limitsAreShared: () => true, pingStore: async () => {} };
+    const storage = { limitsAreShared: () => true, pingStore: async () => {}, countWaiting };
     const url = await serve(createMetrics({ ...storage, countPending: () => countPending() }));
     await assertSamples(url, "twin_webhook_pending 3");
     countPending = () => Promise.reject(new Error("away"));
@@ -151,7 +168,10 @@ describe("metrics", () => {
   for (const file of ["grafana-dashboard.json", "alerts.yaml"]) {
     test(`deploy/${file} uses only metrics that exist`, async () => {
       const text = await readFile(new URL(`../../deploy/${file}`, import.meta.url), "utf8");
-      const storage = { limitsAreShared: () => true, pingStore: async () => {}, countPending: async () => 0 };
+      const storage = {
+        ...{ limitsAreShared: () => true, pingStore: async () => {} },
+        ...{ countWaiting, countPending: async () => 0 },
+      };
       const shown = await (await fetch(await serve(createMetrics(storage)))).text();
       const names = [...shown.matchAll(/^# TYPE (\S+) (\w+)$/gm)].flatMap(([, name = "", kind]) =>
         kind === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
