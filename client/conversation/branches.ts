@@ -11,6 +11,8 @@ export class Branches {
   readonly #messages = new Map<string, MessageResource>();
   /** The ids of the messages behind each one, and of those at the beginning, oldest first. */
   readonly #behind = new Map<string | null, string[]>();
+  /** The id of the newest one. Empty: there is none. */
+  newest = "";
 
   get(id: string | null | undefined): MessageResource | undefined {
     return this.#messages.get(id ?? "");
@@ -20,6 +22,7 @@ export class Branches {
     const { id, after } = message;
     if (!this.#messages.has(id)) this.#behind.set(after, [...(this.#behind.get(after) ?? []), id].sort());
     this.#messages.set(id, message);
+    if (id > this.newest) this.newest = id;
   }
 
   /** The messages on the path to its last one, as far back as they are known, oldest first. */

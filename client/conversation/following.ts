@@ -10,7 +10,7 @@ import type { ConversationEvent } from "../reply/conversation.ts";
 import type { ReplyStream } from "../reply/reply-stream.ts";
 import { oneOfFew } from "./one-of-few.ts";
 import { takeConversation } from "./reading.ts";
-import { add, runningOf, type SeenConversation, setDeleted, tell, wake, write } from "./seen.ts";
+import { add, put, runningOf, type SeenConversation, setDeleted, tell, wake, write } from "./seen.ts";
 
 /** Whether all that happens is told, be it after a while. */
 export function isTold({ stream }: SeenConversation): boolean {
@@ -69,7 +69,7 @@ async function take(seen: SeenConversation, event: ConversationEventData, isFirs
       return add(seen, event.message);
     case "complete":
     case "error":
-      return seen.known.set(event.message);
+      return put(seen, event.message);
     case "deleted":
       return setDeleted(seen);
     default:
@@ -88,8 +88,8 @@ export async function readOwn(
   try {
     for await (const event of events) {
       if (seen.stream === "live") return;
-      if (event.type === "complete") seen.known.set(event.message);
-      else if (event.type === "error") seen.known.set(await seen.client.messages.get(seen.id, messageId));
+      if (event.type === "complete") put(seen, event.message);
+      else if (event.type === "error") put(seen, await seen.client.messages.get(seen.id, messageId));
       else write(seen, messageId, event, event.id);
       tell(seen);
     }

@@ -13,6 +13,7 @@ import {
   type ConversationState,
   close,
   pathOf,
+  put,
   runningOf,
   type SeenConversation,
   stateOf,
@@ -28,6 +29,11 @@ type Answerer = ConversationResource["answeredBy"];
 export interface OpenConversationOptions {
   /** Called after each change: of the path, of the words of a reply, of what is sent. */
   readonly changed?: ((conversation: OpenConversation) => void) | undefined;
+  /**
+   * Called once for each message that is new and whole, after `changed`: a reply that has ended, however, and what others have
+   * said. Neither for what is written here nor for what was said before it was opened. For screen readers and notifications.
+   */
+  readonly heard?: ((message: MessageResource) => void) | undefined;
 }
 
 /**
@@ -41,18 +47,20 @@ export class OpenConversation {
   private constructor(
     client: ConversationClient,
     conversation: ConversationResource,
-    changed: (conversation: OpenConversation) => void = () => {},
+    { changed, heard }: OpenConversationOptions,
   ) {
     this.id = conversation.id;
     this.#seen = {
       client,
       id: conversation.id,
-      changed: () => changed(this),
+      changed: () => changed?.(this),
+      heard: (message) => heard?.(message),
       closing: new AbortController(),
       known: new Branches(),
       conversation,
       end: conversation.lastMessageId,
       progress: [],
+      news: [],
       waiting: [],
     };
   }
@@ -61,13 +69,13 @@ export class OpenConversation {
   static async open(
     client: ConversationClient,
     conversation: string | ConversationResource,
-    { changed }: OpenConversationOptions,
+    options: OpenConversationOptions,
   ): Promise<OpenConversation> {
     const isNew = typeof conversation !== "string" && conversation.lastMessageId === null;
-    if (isNew) return new OpenConversation(client, conversation, changed);
+    if (isNew) return new OpenConversation(client, conversation, options);
     const id = typeof conversation === "string" ? conversation : conversation.id;
     const [found, newest] = await Promise.all([client.conversations.get(id), newestOf(client, id)]);
-    const opened = new OpenConversation(client, found, changed);
+    const opened = new OpenConversation(client, found, options);
     await fill(opened.#seen, newest);
     void follow(opened.#seen);
     return opened;
@@ -170,7 +178,7 @@ export class OpenConversation {
   async cancel(): Promise<void> {
     const { running } = this;
     if (!running) return;
-    this.#seen.known.set(await this.#seen.client.messages.cancel(this.id, running.id));
+    put(this.#seen, await this.#seen.client.messages.cancel(this.id, running.id));
     tell(this.#seen);
   }
 

@@ -31,14 +31,22 @@ export async function takeConversation(
   seen.conversation = conversation;
   seen.end = conversation.lastMessageId;
   const isMissing = isFirst ? JSON.stringify(conversation) !== before : isThin(seen);
-  if (isMissing) await fill(seen, await newestOf(seen.client, seen.id));
+  const known = isFirst ? seen.known.newest : undefined;
+  if (isMissing) await fill(seen, await newestOf(seen.client, seen.id), known);
   tell(seen);
 }
 
-/** Takes the newest messages, and what else there is to know of the path: a page of it, and what stands beside. */
-export async function fill(seen: SeenConversation, newest: Page<MessageResource>): Promise<void> {
+/**
+ * Takes the newest messages, and what else there is to know of the path: a page of it, and what stands beside. What is newer than
+ * `known`, a message's id, was said meanwhile.
+ */
+export async function fill(
+  seen: SeenConversation,
+  newest: Page<MessageResource>,
+  known?: string,
+): Promise<void> {
   const { client, id, conversation } = seen;
-  takePage(seen, newest);
+  takePage(seen, newest, known);
   if (newest.pagination.total === conversation.messageCount) return;
   if (isThin(seen)) takePage(seen, await client.messages.list(id, { order: "desc", limit: pageLength }));
   for (let page = newest, read = 1; page.hasNextPage && read < mostPages; read++) {
@@ -47,8 +55,8 @@ export async function fill(seen: SeenConversation, newest: Page<MessageResource>
   }
 }
 
-export function takePage(seen: SeenConversation, { data }: Page<MessageResource>): void {
-  for (const message of data) put(seen, message);
+export function takePage(seen: SeenConversation, { data }: Page<MessageResource>, known?: string): void {
+  for (const message of data.toReversed()) put(seen, message, known !== undefined && message.id > known);
 }
 
 /** Whether less is known of the path than a page of it. */

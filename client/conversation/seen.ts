@@ -64,6 +64,7 @@ export interface SeenConversation {
   readonly client: ConversationClient;
   readonly id: string;
   readonly changed: () => void;
+  readonly heard: (message: MessageResource) => void;
   /** Aborted once the conversation is left, or deleted. */
   readonly closing: AbortController;
   readonly known: Branches;
@@ -75,6 +76,8 @@ export interface SeenConversation {
   /** The path, until something changes. */
   path?: readonly MessageResource[] | undefined;
   progress: readonly Readonly<Record<string, unknown>>[];
+  /** What is new and whole, until that is told. */
+  readonly news: MessageResource[];
   isDeleted?: boolean;
 
   /** What is sent, and is not accepted. */
@@ -116,17 +119,19 @@ export function stateOf(seen: SeenConversation): ConversationState {
   return runningOf(seen) ? "replying" : "idle";
 }
 
-/** Takes a message as it is stored. Of a running reply more may be known. */
-export function put({ known }: SeenConversation, message: MessageResource): void {
-  const isBehind =
-    message.status === "in_progress" && message.attempt <= (known.get(message.id)?.attempt ?? 0);
-  if (!isBehind) known.set(message);
+/** Takes a message as it is stored. Of a running reply more may be known. `isNew`: one that is not known was said meanwhile. */
+export function put({ known, news }: SeenConversation, message: MessageResource, isNew = false): void {
+  const before = known.get(message.id);
+  const isRunning = message.status === "in_progress";
+  if (isRunning && message.attempt <= (before?.attempt ?? 0)) return;
+  known.set(message);
+  if (!isRunning && (before ? before.status === "in_progress" : isNew)) news.push(message);
 }
 
 /** Another message is stored, at the end of the path. */
 export function add(seen: SeenConversation, message: MessageResource): void {
   const isSeen = seen.known.pathTo(seen.end).some(({ id }) => id === message.id); // sent here, and told late
-  put(seen, message);
+  put(seen, message, true);
   if (!isSeen) seen.end = message.id;
   if (message.id === seen.begun) seen.begun = undefined;
   if (message.role === "user") seen.progress = [];
@@ -159,7 +164,9 @@ export function write(
 export function tell(seen: SeenConversation): void {
   seen.path = undefined;
   wake(seen);
-  if (seen.isDeleted || !seen.closing.signal.aborted) seen.changed();
+  if (!seen.isDeleted && seen.closing.signal.aborted) return;
+  seen.changed();
+  for (const message of seen.news.splice(0)) seen.heard(message);
 }
 
 /** Resolves once something holds. Rejects if the conversation is left before. */

@@ -140,7 +140,7 @@ for (const { name, skip, start } of sharedBrowsers) {
         await page.locator("twin-chat").evaluate((element) => element.setAttribute("theme", "auto"));
         assert.equal(
           await card(page).innerText(),
-          'orders/find\nnumber\n7\nnote\nfor Ada,\nby noon\nmore\n{"gift":true}\nname\nעדה\nAllowNot now',
+          'orders/find\nnumber\n7\nnote\nfor Ada,\nby noon\nmore\n{"gift":true}\nname\nעדה\nAllow Not now',
         );
         assert.equal(await card(page).getAttribute("role"), "group");
         assert.equal(await card(page).getAttribute("aria-label"), "orders/find");

@@ -142,6 +142,40 @@ describe("an open conversation", () => {
     await assert.rejects(conversation.send("Hello?"), NotFoundError);
   });
 
+  test("is heard of once a message is whole: replies, and what others say; neither one's own nor what was said before", async () => {
+    await using chat = await openChat(inProcess);
+    const [device, other] = [new Device(chat), new Device(chat)];
+    const writing = await other.open(chat.conversationId);
+    await talk(chat, writing, "One?", "One.");
+    const sent = writing.send("Two?");
+    const run = await chat.engine.next();
+    run.write("Tw");
+    const conversation = await device.open(chat.conversationId);
+    await device.sees(() => conversation.running?.content === "Tw");
+    device.cut();
+    run.write("o.");
+    run.finish();
+    await sent;
+    await device.sees(() => conversation.state === "idle");
+    await talk(chat, conversation, "Three?", "Three.");
+    const [question] = writing.path;
+    assert.ok(question);
+    await Promise.all([writing.edit(question, "Four?"), answer(chat, "Four.")]);
+    await device.sees(() => last(conversation).content === "Four." && conversation.state === "idle");
+    await conversation.choose(question);
+    await device.sees(() => conversation.path.length === 6);
+    conversation.close();
+    device.hinder = async (what) => {
+      if (what.endsWith("/stream")) await talk(chat, writing, "Five?", "Five."); // between reading and following
+    };
+    const late = await device.open(chat.conversationId);
+    await device.sees(() => last(late).content === "Five.");
+    assert.deepEqual(device.heard, ["Two.", "Three.", "Four?", "Four.", "Five?", "Five."]);
+    late.close();
+    assert.deepEqual(other.heard, ["One.", "Two.", "Three?", "Three.", "Four.", "Five."]);
+    writing.close();
+  });
+
   test("a question that is asked again, and one that is edited, are other branches", async () => {
     await using chat = await openChat(inProcess);
     const conversation = await new Device(chat).open(chat.conversationId);

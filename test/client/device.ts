@@ -2,7 +2,7 @@
  * A device with a client, whose requests a test sees and breaks.
  */
 
-import { type OpenConversation, TwinClient } from "../../client/mod.ts";
+import { type Message, type OpenConversation, TwinClient } from "../../client/mod.ts";
 import type { Service } from "../../core/mod.ts";
 
 /** What a device reaches, and as whom. */
@@ -18,6 +18,8 @@ export class Device {
   readonly client: TwinClient;
   /** What was asked, in order: methods and the paths' ends. */
   readonly asked: string[] = [];
+  /** The messages that were new and whole here, in order. */
+  readonly heard: string[] = [];
   /** The streams that are open now. */
   streams = 0;
   /** What each request has to get through first. */
@@ -48,7 +50,8 @@ export class Device {
   }
 
   async open(id: Parameters<TwinClient["conversations"]["open"]>[0]): Promise<OpenConversation> {
-    return this.client.conversations.open(id, { changed: () => this.#wake() });
+    const heard = ({ content }: Message) => void this.heard.push(content);
+    return this.client.conversations.open(id, { changed: () => this.#wake(), heard });
   }
 
   /** Resolves once something is seen. */

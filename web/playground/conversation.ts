@@ -16,6 +16,7 @@ import { CallCards } from "../shared/approval.ts";
 import { h } from "../shared/dom.ts";
 import { loadAtTop, type SeenMessage, SeenPath } from "../shared/seen.ts";
 import { messageTool, ReplyElement, thumbs, userMessage } from "./message.ts";
+import { announce } from "./page.ts";
 
 /** What a conversation tells the page. */
 export interface ConversationListener {
@@ -115,7 +116,9 @@ export class ConversationView {
       if (!this.#left.signal.aborted) this.#draw(opened);
     };
     const which = isNew ? conversation : conversation.id;
-    changed(await this.#client.conversations.open(which, { changed }));
+    changed(
+      await this.#client.conversations.open(which, { changed, heard: (message) => this.#hear(message) }),
+    );
     if (this.#left.signal.aborted) this.#opened?.close();
     else this.#listener.moved();
   }
@@ -195,6 +198,15 @@ export class ConversationView {
     if (problem !== undefined && problem !== this.#problem) this.#listener.failed(problem);
     this.#problem = problem;
     if (state === "deleted") this.#listener.deleted();
+  }
+
+  /** Has a message that is whole spoken, if it is on the path: with the calls that wait, and why it failed. */
+  #hear({ id, role, content, status }: Message): void {
+    const parts = this.#seen
+      .elementOf(id)
+      ?.querySelectorAll<HTMLElement>(".author, .text, [part=call], .warn");
+    const shown = Array.from(parts ?? [], ({ innerText }) => innerText).join("\n");
+    announce(role === "user" ? content : shown, status === "failed");
   }
 
   /** A question, with buttons: to write it anew, and to look at its other versions. */

@@ -9,6 +9,7 @@
 import type { Conversation, Twin, TwinClient } from "../../client/mod.ts";
 import { byId, followEnd, h } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
+import { showIn } from "../shared/spoken.ts";
 import { ConversationView, type Speaker, titleOf } from "./conversation.ts";
 import { announce, reasonOf, timeElement } from "./page.ts";
 
@@ -112,7 +113,7 @@ export class Inbox {
       try {
         await this.#read(isShown);
       } catch (error) {
-        if (isShown) this.#problem.textContent = reasonOf(error);
+        if (isShown) showIn(this.#problem, reasonOf(error));
       }
     }
     clearTimeout(this.#timer); // another look may have begun meanwhile

@@ -8,6 +8,7 @@
 
 import type { Conversation, Page, TwinClient } from "../../client/mod.ts";
 import { byId, h } from "../shared/dom.ts";
+import { showIn } from "../shared/spoken.ts";
 import { firstWords } from "../shared/words.ts";
 import { titleOf } from "./conversation.ts";
 import { reasonOf, timeElement } from "./page.ts";
@@ -262,7 +263,7 @@ export class ListedConversations {
     const searched = this.#all.filter((each) => this.#wordsOf(each) !== undefined).length;
     const found = this.#isSearching ? `${fitting} found in ${searched} of ${total}.` : "";
     const told = total === 0 && this.#filter.value !== "" ? "There is none." : found;
-    this.#state.textContent = this.#problem || told;
+    showIn(this.#state, this.#problem || told);
     this.#more.textContent = this.#isSearching ? "Search further" : "Show more";
     this.#more.hidden = this.#isWhole;
   }

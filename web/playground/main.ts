@@ -8,6 +8,7 @@
 import type { Conversation, Twin } from "../../client/mod.ts";
 import { byId, followEnd, h } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
+import { showIn } from "../shared/spoken.ts";
 import { firstWords } from "../shared/words.ts";
 import { ConversationView, choice, titleOf } from "./conversation.ts";
 import { ask } from "./dialog.ts";
@@ -61,7 +62,7 @@ const buttons = {
   cancel: byId("cancel", HTMLButtonElement),
 };
 const showEnd = followEnd(page.messages);
-const wire = new Wire(byId("wire", HTMLElement), byId("offset", HTMLOutputElement));
+const wire = new Wire(byId("wire", HTMLElement), byId("offset", HTMLElement));
 
 const inbox = new Inbox();
 const ownTwins = new OwnTwinsTab({
@@ -88,21 +89,20 @@ async function attempt(work: () => Promise<void>): Promise<void> {
   }
 }
 
-function showProblem(error: unknown): void {
-  page.problem.textContent = reasonOf(error);
+function showProblem(error: unknown, ...offers: readonly (HTMLElement | string)[]): void {
+  page.problem.replaceChildren(reasonOf(error), ...offers); // in one change, which is spoken once
 }
 
 /** Shows why a message was not sent. Its words are in the field again, unless others have been written meanwhile. */
 function showUnsent(content: string, error: unknown): void {
   if (page.content.value === "") write(content);
-  showProblem(error);
   const again = h("button", { type: "button", class: "small" }, "Try again");
   again.addEventListener("click", () => {
     if (page.content.value.trim() === "") write(content);
     page.composer.requestSubmit();
     page.content.focus();
   });
-  page.problem.append(" ", again);
+  showProblem(error, " ", again);
 }
 
 async function enter(credentials: Credentials): Promise<void> {
@@ -392,7 +392,7 @@ function showState(): void {
   buttons.resume.disabled = state !== "cut";
   buttons.cancel.disabled = (state !== "following" && state !== "cut") || !mayWrite;
   const isWaited = state === "idle" && view?.isWithPerson;
-  page.state.textContent = isWaited ? "A person answers here." : describe(state, view?.offset ?? 0);
+  showIn(page.state, isWaited ? "A person answers here." : describe(state, view?.offset ?? 0));
   if (focused instanceof HTMLButtonElement && focused.disabled && Object.values(buttons).includes(focused))
     focusNext(state);
 }

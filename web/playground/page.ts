@@ -6,6 +6,7 @@
 
 import { RateLimitError, TwinServiceError } from "../../client/mod.ts";
 import { byId, h } from "../shared/dom.ts";
+import { speakIn } from "../shared/spoken.ts";
 
 /** Why something failed, in words for the person at the page. */
 export function reasonOf(error: unknown): string {
@@ -14,9 +15,9 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Says to screen readers what was done. */
-export function announce(text: string): void {
-  byId("said", HTMLElement).textContent = text;
+/** Has screen readers say something: what was done, what was said. `isUrgent`: at once. */
+export function announce(text: string, isUrgent = false): void {
+  speakIn(byId(isUrgent ? "said-at-once" : "said", HTMLElement), text);
 }
 
 /** Copies a text. Pages over plain HTTP have no clipboard, but may copy what is selected. */

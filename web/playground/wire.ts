@@ -14,14 +14,14 @@ const mostLines = 2_000;
 /** Shows what passes over the wire in a list, and provides the `fetch` whose traffic it is. */
 export class Wire {
   readonly #list: HTMLElement;
-  readonly #offset: HTMLOutputElement;
+  readonly #offset: HTMLElement;
   #requests = 0;
   /** What cuts each stream that is open. */
   readonly #cuts = new Set<() => void>();
   /** Where streams are cut, and are opened again once it is joined. */
   #gap: { readonly joined: Promise<void>; readonly join: () => void } | undefined;
 
-  constructor(list: HTMLElement, offset: HTMLOutputElement) {
+  constructor(list: HTMLElement, offset: HTMLElement) {
     this.#list = list;
     followEnd(list);
     this.#offset = offset;
@@ -130,7 +130,7 @@ export class Wire {
       return undefined;
     }
     const { type, ...rest } = JSON.parse(data);
-    this.#offset.value = id;
+    this.#offset.textContent = id;
     const { content, progress, message, error, conversation } = rest;
     this.#add(
       `event ${type}`,

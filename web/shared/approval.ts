@@ -44,7 +44,7 @@ export class CallCards {
         );
         return made;
       };
-      const buttons = [button("approve"), button("deny")];
+      const buttons = [button("approve"), button("deny")] as const;
       const facts = Object.entries(given).flatMap(([key, value]) => [
         h("dt", {}, key),
         h("dd", { dir: "auto" }, typeof value === "string" ? value : JSON.stringify(value)),
@@ -54,7 +54,9 @@ export class CallCards {
         { part: "call", role: "group", "aria-label": name },
         h("b", {}, name),
         h("dl", {}, ...facts),
-        ...buttons,
+        buttons[0],
+        " ",
+        buttons[1],
       );
     });
   }

@@ -13,6 +13,7 @@ import {
 } from "../../client/mod.ts";
 import { followEnd, h, icon } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
+import { speakIn } from "../shared/spoken.ts";
 import { style } from "./style.ts";
 import { directionOf, hasTexts, loadTexts, type TextName, textNames, textsOf } from "./texts.ts";
 import { reasonOf, Thread } from "./thread.ts";
@@ -58,14 +59,16 @@ export class TwinChatElement extends Base {
     ...textNames.map((name) => `text-${name}`),
   ];
 
-  #list = h("div", { part: "messages", role: "log", tabindex: "0" });
+  #list = h("div", { part: "messages", role: "log", "aria-live": "off", tabindex: "0" });
   #face = h("span", { part: "avatar", "aria-hidden": "true" });
   #name = h("h2", { part: "name" });
   #greeting = h("div", { part: "message reply greeting", role: "article", dir: "auto" });
   #starters = h("div", { part: "starters" });
   /** Who answers: a button that asks for a person, or that one will. */
-  #person = h("p", { part: "person", role: "status" });
-  #status = h("p", { part: "status", role: "status" });
+  #person = h("p", { part: "person" });
+  #status = h("p", { part: "status" });
+  #spoken = h("div", { role: "status", "aria-atomic": "false" });
+  #urgent = h("div", { role: "alert", "aria-atomic": "false" });
   #input = h("textarea", { part: "input", rows: "1", dir: "auto" });
   #send = h("button", { part: "button send", type: "submit" });
   #stop = h("button", { part: "button stop", type: "button", hidden: true });
@@ -163,6 +166,8 @@ export class TwinChatElement extends Base {
       this.#status,
       form,
       h("slot", { name: "footer" }),
+      this.#spoken,
+      this.#urgent,
     );
     this.#root.append(this.#panel, this.#launch);
     root.append(this.#root);
@@ -267,6 +272,7 @@ export class TwinChatElement extends Base {
       name: () => this.#name.textContent,
       changed: () => this.#changed(thread),
       say: (line) => this.#say(line),
+      speak: (text, isUrgent) => speakIn(isUrgent ? this.#urgent : this.#spoken, text),
       giveBack: (content) => {
         this.#giveBack(content);
         this.#input.focus();
@@ -356,8 +362,10 @@ export class TwinChatElement extends Base {
   /** Says that a person answers, or offers to ask for one, where the twin hands over. */
   #showPerson(thread: Thread): void {
     const shown = thread.isWithPerson ? "waiting" : this.#handsOver ? "person" : "";
-    if (this.#person.dataset.shown === shown) return;
+    const before = this.#person.dataset.shown;
+    if (before === shown) return;
     this.#person.dataset.shown = shown;
+    if (before !== undefined && shown === "waiting") speakIn(this.#spoken, this.text(shown));
     const ask = () => {
       this.#input.focus();
       void thread.askForPerson();
@@ -394,7 +402,7 @@ export class TwinChatElement extends Base {
     this.#isTooLong = count > mostCharacters;
     this.#input.ariaInvalid = String(this.#isTooLong);
     const [is, most] = [count, mostCharacters].map((number) => number.toLocaleString(this.language));
-    if (this.#isTooLong) this.#say(`${this.text("long")} ${is} / ${most}`);
+    if (this.#isTooLong) this.#say(`${this.text("long")} ${is} / ${most}`, !wasTooLong);
     else if (wasTooLong) this.#say("");
     this.#allow();
   }
@@ -405,8 +413,10 @@ export class TwinChatElement extends Base {
     this.#say(reasonOf(error, this));
   }
 
-  #say(line: string): void {
-    if (this.#status.textContent !== line) this.#status.textContent = line;
+  #say(line: string, isSpoken = true): void {
+    if (this.#status.textContent === line) return;
+    this.#status.textContent = line;
+    if (isSpoken) speakIn(this.#urgent, line);
   }
 
   /** Has the text field grow with its text. */

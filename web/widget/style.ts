@@ -145,6 +145,7 @@ dd { margin: 0; white-space: pre-wrap; }
 [part="call"] button { margin-inline-end: 8px; }
 [part="call"] [aria-pressed="true"] { box-shadow: 0 0 0 2px var(--ink); }
 [part="status"] { min-height: 1.5em; margin: 0; }
+[role="status"], [role="alert"] { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 [part="composer"] { display: flex; align-items: end; gap: 8px; padding-block: 4px 16px; }
 textarea {
   flex: 1;

@@ -38,8 +38,10 @@ export interface ThreadFrame {
   name(): string;
   /** Something is sent or written, or that has ended. */
   changed(): void;
-  /** Shows a line about what happens. */
+  /** Shows a line about what went wrong, which screen readers say at once. */
   say(line: string): void;
+  /** Has screen readers say something; what is urgent, at once. */
+  speak(text: string, isUrgent: boolean): void;
   /** A message was refused: its words are to be written again. */
   giveBack(content: string): void;
   /** The end of the list is to be shown, wherever its reader is. */
@@ -63,6 +65,8 @@ export class Thread {
   readonly #queue: { readonly content: string; readonly element: HTMLElement }[] = [];
   #lastSent: Promise<void> = Promise.resolve();
   #unsent: HTMLElement | undefined;
+  /** What was said last of what is unsent. */
+  #saidOfUnsent: string | undefined;
   /** Called once what is unsent is to be sent again. */
   #again: (() => void) | undefined;
   /** The question that the next message is written in place of. */
@@ -243,7 +247,7 @@ export class Thread {
       this.#frame.changed();
     };
     try {
-      changed(await client.conversations.open(which, { changed }));
+      changed(await client.conversations.open(which, { changed, heard: (message) => this.#hear(message) }));
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       keep(storageKey, null); // deleted, or of another person who used this tab
@@ -270,8 +274,13 @@ export class Thread {
     this.#edited = undefined;
   }
 
+  /** Has a message that is whole spoken, if it is on the path. */
+  #hear({ id, status }: Message): void {
+    this.#frame.speak(this.#seen.elementOf(id)?.innerText ?? "", status === "failed");
+  }
+
   #drawUnsent(content: string): void {
-    const { list, text } = this.#frame;
+    const { list, text, speak } = this.#frame;
     if (content === "") {
       if (this.#unsent) this.#keepUnsent();
       this.#unsent?.remove();
@@ -291,6 +300,8 @@ export class Thread {
     const again = this.#again;
     const name = navigator.onLine ? "failed" : "offline";
     const said = again || !navigator.onLine ? [text(name)] : [];
+    if (said[0] !== this.#saidOfUnsent) speak(said[0] ?? "", true);
+    this.#saidOfUnsent = said[0];
     if (again) said.push(" ");
     const button = again && h("button", { type: "button", part: "again", onclick: again }, text("again"));
     this.#state.replaceChildren(...said, ...(button ? [button] : []));

@@ -367,7 +367,9 @@ export class OwnTwinsTab {
         message,
       ),
     );
-    this.#faults.replaceChildren(...(items.length > 0 ? [h("ul", {}, ...items)] : []));
+    const list = h("ul", {}, ...items);
+    if (list.textContent !== this.#faults.textContent)
+      this.#faults.replaceChildren(...(items.length > 0 ? [list] : [])); // the same are not spoken again
     this.#source.mark(faults.map(({ line }) => line));
     this.#source.field.ariaInvalid = String(faults.length > 0);
   }
@@ -438,15 +440,7 @@ export class OwnTwinsTab {
       [kept]: "Yours is here. Saving puts it in place of theirs.",
       [taken]: "Theirs is here.",
     };
-    this.#state.replaceChildren(words[chosen] ?? "");
-    if (chosen !== kept)
-      this.#state.append(
-        " ",
-        button("Put mine back", () => {
-          this.#source.text = mine;
-          this.#written();
-        }),
-      );
+    this.#say(words[chosen] ?? "", "Put mine back", chosen === kept ? undefined : mine);
     this.#check(0);
   }
 
@@ -468,17 +462,17 @@ export class OwnTwinsTab {
     const mine = this.#isUnsaved() ? this.#source.text : undefined;
     const stored = await this.#required().own.file(id);
     this.#show({ id, stored }, stored.text);
-    announce(`Version ${version} is restored.`);
-    this.#state.textContent = `Version ${version} is restored.`;
-    if (mine !== undefined)
-      this.#state.append(
-        " ",
-        button("Put back what I wrote", () => {
-          this.#source.text = mine;
-          this.#written();
-        }),
-      );
+    this.#say(`Version ${version} is restored.`, "Put back what I wrote", mine);
     await this.#versionMade();
+  }
+
+  /** Says what was done, and offers to put back a text that went: in one change, which is spoken once. */
+  #say(words: string, label: string, mine: string | undefined): void {
+    const putBack = (text: string) => () => {
+      this.#source.text = text;
+      this.#written();
+    };
+    this.#state.replaceChildren(words, ...(mine === undefined ? [] : [" ", button(label, putBack(mine))]));
   }
 
   async #remove(): Promise<void> {
@@ -508,13 +502,10 @@ export class OwnTwinsTab {
 
   #fail(error: unknown): void {
     const isExpired = error instanceof AuthenticationError;
-    this.#problem.textContent = isExpired
-      ? "Your token has expired. What you have written stays here. "
-      : reasonOf(error);
-    if (isExpired)
-      this.#problem.append(
-        button("Sign in with a new one", () => this.#options.signIn("What you have written is still there.")),
-      );
+    const signIn = () => this.#options.signIn("What you have written is still there.");
+    const offers = isExpired ? [button("Sign in with a new one", signIn)] : [];
+    const words = "Your token has expired. What you have written stays here. ";
+    this.#problem.replaceChildren(isExpired ? words : reasonOf(error), ...offers);
   }
 }
 

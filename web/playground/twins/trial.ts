@@ -6,6 +6,7 @@
 
 import { h } from "../../shared/dom.ts";
 import { MarkdownView } from "../../shared/markdown/view.ts";
+import { showIn } from "../../shared/spoken.ts";
 import type { Editing } from "./opened.ts";
 import type { TestResults } from "./requests.ts";
 
@@ -22,7 +23,7 @@ export class GoldenQuestions {
   /** Says why they are not asked now. */
   say(text: string): void {
     this.#state.className = "soft";
-    this.#state.textContent = text;
+    showIn(this.#state, text);
     this.#failed.replaceChildren();
   }
 
@@ -33,10 +34,11 @@ export class GoldenQuestions {
       return;
     }
     this.#state.className = failed.length > 0 ? "warn" : "good";
-    this.#state.textContent =
+    const words =
       failed.length === 0
         ? `✓ ${total === 1 ? "The question is" : `All ${total} are`} answered as expected.`
         : `✗ ${passed} of ${total} ${passed === 1 ? "is" : "are"} answered as expected.`;
+    showIn(this.#state, words);
     this.#failed.replaceChildren(
       ...failed.map(({ question, expected, answer }) =>
         h(
