@@ -37,7 +37,13 @@ export function isReply({ role, content }: HistoryMessage): boolean {
 /** By how many characters at its beginning a message is known where it is quoted: front ends cut long ones. */
 const quotedCharacters = 50;
 
-/** Whether a text quotes the last question of a conversation or its reply, after words of its own. */
+/** What stands before a quoted question: a label, a mark or a heading. Before one that was edited, other words do. */
+const setsOff = /[:：>\p{Ps}\p{Pi}"'`]$|(?:^|\n)#.*$/u;
+
+/** How many characters before a quoted question are looked at. */
+const lookedAt = 100;
+
+/** Whether a text quotes the last reply of a conversation or, set off as prompts do it, its question. */
 export async function quotesEnd(
   { id }: Pick<ConversationRecord, "id">,
   text: string,
@@ -52,18 +58,22 @@ export async function quotesEnd(
       held,
       items.map(({ content }) => content.length),
     );
-    return items.some(({ content }) => quotes(essence(text), essence(content).slice(0, quotedCharacters)));
+    return items.some(({ role, content }) =>
+      quotes(essence(text), essence(content).slice(0, quotedCharacters), role === "user"),
+    );
   } finally {
     held.release();
   }
 }
 
-/** Whether a text has another one in it as words of their own, behind its beginning. */
-function quotes(text: string, quoted: string): boolean {
+/** Whether a text has another one in it as words of their own, behind its beginning. `isSetOff`: as prompts quote it. */
+function quotes(text: string, quoted: string, isSetOff: boolean): boolean {
   if (quoted === "") return false;
   for (let at = text.indexOf(quoted, 1); at !== -1; at = text.indexOf(quoted, at + 1)) {
     const around = text.slice(at - 1, at) + text.slice(at + quoted.length, at + quoted.length + 1);
-    if (quoted.length === quotedCharacters || !/[\p{L}\p{N}]/u.test(around)) return true;
+    const isWhole = quoted.length === quotedCharacters || !/[\p{L}\p{N}]/u.test(around);
+    const before = text.slice(Math.max(0, at - lookedAt), at).trimEnd();
+    if (isWhole && (!isSetOff || setsOff.test(before))) return true;
   }
   return false;
 }

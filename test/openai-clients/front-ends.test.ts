@@ -270,6 +270,18 @@ describe("Open WebUI", { timeout: 60_000 }, () => {
     assert.deepEqual(await path(), ["What is a mast for? In a word.", "For wind.", "And?", "Of wind."]);
     await get("Of pine.", "And?!");
     assert.deepEqual(await path(), ["And?!", "Of pine."]);
+    await get("Why not?", "I am in a hurry. And?!");
+    assert.deepEqual(await path(), ["I am in a hurry. And?!", "Why not?"]);
+    await get("Because.", "I sail at noon.\n\nI am in a hurry. And?!");
+    const edited = ["I sail at noon.\n\nI am in a hurry. And?!", "Because."];
+    assert.deepEqual(await path(), edited);
+    for (const quoted of [
+      `Message: \`\`\`${edited[0]}\`\`\``,
+      `# Title\n${edited[0]}`,
+      `<chat>${edited[0]}</chat>`,
+    ])
+      await get("Ships", quoted);
+    assert.deepEqual(await path(), edited);
   });
 
   test("goes on behind a question whose reply failed", async () => {
