@@ -240,8 +240,8 @@ type SendBody = FromSchema<typeof sendMessageSchema> & { readonly content: strin
 /** Calls of which nothing is decided are as none. */
 function requireWords({ calls = {}, ...body }: FromSchema<typeof sendMessageSchema>): SendBody {
   const decides = Object.keys(calls).length > 0;
-  if (body.content === undefined && !decides) {
-    const message = `is required: ${accepted(sendMessageSchema.properties.content)}`;
+  if (!body.content && !decides) {
+    const message = `is required: ${accepted({ ...sendMessageSchema.properties.content, minLength: 1 })}`;
     throw validationError([{ path: "content", message }]);
   }
   return { ...body, content: body.content ?? "", ...(decides && { calls }) };

@@ -12,6 +12,7 @@ import {
   dayPattern,
   endUserPattern,
   type InputSchema,
+  textOrNonePattern,
   textPattern,
   type ValueSchema,
   type ValueType,
@@ -63,6 +64,7 @@ function lengthOf({ minLength, maxLength }: ValueSchema): string {
 
 const wordsOfPattern = new Map<string | undefined, string>([
   [textPattern, ", not only white space, without NUL or lone surrogates"],
+  [textOrNonePattern, ", not only white space, without NUL or lone surrogates"],
   [anyTextPattern, " without NUL or lone surrogates"],
   [asciiPattern, " of printable ASCII"],
   [endUserPattern, ", neither . nor .., without control characters or lone surrogates"],

@@ -63,6 +63,7 @@ export {
   type Pagination,
   pageQuerySchema,
   paginationSchema,
+  textOrNonePattern,
   textPattern,
 } from "./schemas/values.ts";
 export * from "./schemas/webhooks.ts";

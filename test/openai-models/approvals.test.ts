@@ -188,6 +188,16 @@ describe("calls that wait for a person", { timeout: 60_000 }, () => {
     });
   }
 
+  test("the empty words of a yes alone are as none", async () => {
+    await using opened = await open();
+    const { chat, inputs } = opened;
+    await opened.begin();
+    const key = { "Idempotency-Key": "a yes" };
+    const { id } = await decide(chat, { calls, content: "" }, key);
+    assert.equal((await decide(chat, { calls }, key)).id, id);
+    assert.deepEqual(inputs, [{ number: 7 }]);
+  });
+
   test("what is refused decides nothing", async () => {
     await using opened = await open();
     const { chat, inputs } = opened;
@@ -197,6 +207,8 @@ describe("calls that wait for a person", { timeout: 60_000 }, () => {
       [{ calls: { ...calls, other: "deny" } }, "calls.other"],
       [{ calls, after: null }, "calls.call_1"],
       [{ calls: {} }, "content"],
+      [{ calls: {}, content: "" }, "content"],
+      [{ calls, content: " " }, "content"],
       [{}, "content"],
       [{ calls: { call_1: "yes" } }, "calls"],
       [{ calls, content: "So.", reply: false }, "calls"],

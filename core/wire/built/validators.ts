@@ -304,7 +304,8 @@ validate11.errors = vErrors;
 return errors === 0;
 }
 
-const schema13 = {"type":"object","properties":{"content":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What the person says. May be left out with calls."},"calls":{"type":"object","maxProperties":64,"propertyNames":{"type":"string","minLength":1,"maxLength":128,"pattern":"^[^\\0\\p{Cs}]*$"},"additionalProperties":{"type":"string","enum":["approve","deny"]},"description":"What the person decides of the pendingCalls of the reply that the message goes on from, by their callId. Those that are left out do not run."},"after":{"type":["string","null"],"pattern":"^[^\\0\\p{Cs}]*$","description":"What the message goes on from, on any branch: an ended reply, or what was stored without one; or null: from the beginning. Default: the end of the current path."},"role":{"type":"string","enum":["user","assistant"],"description":"assistant: what a person says in the twin's place. Default: user."},"author":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":100,"description":"Who says it. Only with the role assistant."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Who answers from now on. Only with the role assistant."},"reply":{"type":"boolean","description":"false: a question is stored without a reply. Default: true."},"whenBusy":{"type":"string","enum":["refuse","replace"],"description":"What happens to a running reply. refuse: the message is refused, the default. replace: the reply is cancelled, and the message follows it."}}};
+const schema13 = {"type":"object","properties":{"content":{"type":"string","pattern":"^$|^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":0,"maxLength":32000,"description":"What the person says. May be empty, or left out, with calls."},"calls":{"type":"object","maxProperties":64,"propertyNames":{"type":"string","minLength":1,"maxLength":128,"pattern":"^[^\\0\\p{Cs}]*$"},"additionalProperties":{"type":"string","enum":["approve","deny"]},"description":"What the person decides of the pendingCalls of the reply that the message goes on from, by their callId. Those that are left out do not run."},"after":{"type":["string","null"],"pattern":"^[^\\0\\p{Cs}]*$","description":"What the message goes on from, on any branch: an ended reply, or what was stored without one; or null: from the beginning. Default: the end of the current path."},"role":{"type":"string","enum":["user","assistant"],"description":"assistant: what a person says in the twin's place. Default: user."},"author":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":100,"description":"Who says it. Only with the role assistant."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Who answers from now on. Only with the role assistant."},"reply":{"type":"boolean","description":"false: a question is stored without a reply. Default: true."},"whenBusy":{"type":"string","enum":["refuse","replace"],"description":"What happens to a running reply. refuse: the message is refused, the default. replace: the reply is cancelled, and the message follows it."}}};
+const pattern9 = new RegExp("^$|^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$", "u");
 
 function validate12(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -317,11 +318,11 @@ if(func47(data0) > 32000){
 (vErrors ??= []).push({instancePath:instancePath+"/content"});
 errors++;
 }
-if(func47(data0) < 1){
+if(func47(data0) < 0){
 (vErrors ??= []).push({instancePath:instancePath+"/content"});
 errors++;
 }
-if(!pattern0.test(data0)){
+if(!pattern9.test(data0)){
 (vErrors ??= []).push({instancePath:instancePath+"/content"});
 errors++;
 }

@@ -15,6 +15,7 @@ import {
   pageQuerySchema,
   stringOrNull,
   text,
+  textOrNonePattern,
   time,
   timeOrNull,
 } from "./values.ts";
@@ -208,7 +209,13 @@ export const updateConversationSchema = {
 export const sendMessageSchema = {
   type: "object",
   properties: {
-    content: { ...text, maxLength: 32_000, description: "What the person says. May be left out with calls." },
+    content: {
+      type: "string",
+      pattern: textOrNonePattern,
+      minLength: 0,
+      maxLength: 32_000,
+      description: "What the person says. May be empty, or left out, with calls.",
+    },
     calls: {
       type: "object",
       maxProperties: 64,

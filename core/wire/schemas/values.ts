@@ -30,6 +30,9 @@ export const paginationSchema = record({
 export const textPattern: string = "^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$";
 export const text = { type: "string", pattern: textPattern, minLength: 1 } as const;
 
+/** The same, or nothing at all. */
+export const textOrNonePattern: string = `^$|${textPattern}`;
+
 /** An app's own id of a person: no control characters, no lone surrogates, and nothing that no URL could name. */
 export const endUserPattern: string = "^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$";
 
