@@ -11,6 +11,7 @@ import {
   type EndReply,
   ended,
   type FinalState,
+  leavesUnanswered,
   type MessageRecord,
   mostCharactersRead,
   questionKey,
@@ -278,7 +279,6 @@ export class Saver {
     const message = this.#record(state);
     const { content, sources, completedAt } = message;
     const text = { content, ...(sources && { sources }) };
-    const key = () => questionKey(question.content, this.#context.sha256);
     const end = {
       owner,
       conversationId: reply.conversationId,
@@ -287,7 +287,9 @@ export class Saver {
       ...text,
       completedAt,
       ...state,
-      ...(sources?.length === 0 && { unanswered: key() }),
+      ...(leavesUnanswered(message) && {
+        unanswered: questionKey(question.content, this.#context.sha256),
+      }),
       ...(this.#handsOver(state) && { handsOver: true as const }),
       ...(reserved && { reserved }),
       tells: this.#context.tells,

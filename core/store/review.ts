@@ -5,7 +5,7 @@
  */
 
 import type { Sha256 } from "../base/ids.ts";
-import type { Feedback, Source } from "./messages.ts";
+import type { Feedback, MessageRecord, Source } from "./messages.ts";
 import type { Listing, Reach, Slice } from "./slices.ts";
 import type { Telling } from "./webhooks.ts";
 
@@ -29,6 +29,11 @@ export interface UnansweredQuestion {
   readonly conversationId: string;
   /** The reply. */
   readonly messageId: string;
+}
+
+/** Whether a reply leaves its question unanswered: its twin looked in what it knows, and found nothing that answers. */
+export function leavesUnanswered({ sources }: Pick<MessageRecord, "sources">): boolean {
+  return sources?.length === 0;
 }
 
 /** What equal questions have in common: their words, apart from case, space and end marks. */
