@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { sha256 } from "../../core/base/ids.ts";
 import type { LogLevel } from "../../core/base/log.ts";
@@ -766,3 +769,46 @@ describe("twins that their owners make", () => {
 });
 
 const nameOf = (id: string) => (id === "echo" ? "Echo" : id === "private" ? "Private" : `${id} Q`);
+
+/** What others wrote for readers and for agents: READMEs of the packages here, and skills, where they are installed. */
+async function foreignTexts(): Promise<{ readonly path: string; readonly text: string }[]> {
+  const found: { readonly path: string; readonly text: string }[] = [];
+  for (const [folder, names] of [
+    ["node_modules", /^readme\.md$/i],
+    ["test/openapi/node_modules/@redocly/cli/lib", /^(AGENTS|SKILL)\.md$/],
+    ["test/browser/node_modules/playwright-core/lib/tools/skills", /^SKILL\.md$/],
+  ] as const) {
+    const root = fileURLToPath(new URL(`../../${folder}/`, import.meta.url));
+    const files = await readdir(root, { recursive: true }).catch(() => []);
+    const named = files.filter(
+      (path) => names.test(basename(path)) && path.split("node_modules").length === 1,
+    );
+    for (const path of named.sort().slice(0, 20))
+      found.push({ path: `${folder}/${path}`, text: await readFile(join(root, path), "utf8") });
+  }
+  return found;
+}
+
+test("texts that others wrote come back byte for byte, as twins and as their documents", async () => {
+  await using service = await open({ ownTwins: { maxTwins: 200 } });
+  const texts = await foreignTexts();
+  assert.ok(texts.length >= 20, `${texts.length}`);
+  let kept = 0;
+  for (const [index, { path, text }] of texts.entries()) {
+    // A skill has a name in front matter of its own.
+    const file = text.startsWith("---") ? text : `---\nname: Foreign ${index}\n---\n${text}`;
+    const put = await service.put(`foreign-${index}/file`, file);
+    if (put.status === 400) {
+      const { fields } = (await errorOf(put)).details as { fields: readonly { line: number }[] };
+      assert.ok(fields.length > 0 && fields.every(({ line }) => line >= 1), path);
+      continue; // a skill has keys that a twin has not
+    }
+    assert.equal(put.status, 201, path);
+    assert.equal(await (await service.get(`foreign-${index}/file`)).text(), file, path);
+    const document = await service.put(`foreign-${index}/documents/readme.md`, text);
+    assert.equal(document.status, 201, path);
+    assert.equal(await (await service.get(`foreign-${index}/documents/readme.md`)).text(), text, path);
+    kept++;
+  }
+  assert.ok(kept >= 20, `${kept} of ${texts.length}`);
+});
