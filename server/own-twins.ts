@@ -29,9 +29,5 @@ export function ownTwinsOf(
 
 /** What reads and judges twins: a start does not wait for it. */
 async function openReader(): Promise<TwinReader> {
-  const [{ createTwinReader }, { extractText }] = await Promise.all([
-    import("../adapters/twin-text/mod.ts"),
-    import("../adapters/documents/mod.ts"),
-  ]);
-  return createTwinReader({ extractText });
+  return (await import("../adapters/twin-files/mod.ts")).createTwinReader();
 }

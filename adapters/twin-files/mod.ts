@@ -27,6 +27,7 @@ import { followFolder } from "./watch.ts";
 export type { GoldenQuestion } from "../../core/twins/reader.ts";
 export { type Check, type CheckOptions, checkTwins } from "./check.ts";
 export { TwinFileError } from "./file.ts";
+export { createTwinReader } from "./reader.ts";
 export { readTwinFolder, type WrittenTwin } from "./written.ts";
 
 /** Options of {@link openTwinFiles}. */

@@ -3,12 +3,14 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { createTwinReader as createFolderReader } from "../../adapters/twin-files/mod.ts";
 import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { sha256 } from "../../core/base/ids.ts";
 import type { LogLevel } from "../../core/base/log.ts";
 import type { TwinEngine, TwinResource } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
+import { docx, paragraph } from "../documents/fixture.ts";
 import { createRandom } from "../simulation/world.ts";
 import { createGate } from "../support/gate.ts";
 import {
@@ -769,6 +771,17 @@ describe("twins that their owners make", () => {
 });
 
 const nameOf = (id: string) => (id === "echo" ? "Echo" : id === "private" ? "Private" : `${id} Q`);
+
+test("with the reader of folders, documents may be Word's", async () => {
+  await using service = await open({ ownTwins: { reader: createFolderReader() } });
+  await service.made("odd/file", file);
+  const document = docx(paragraph("The lamp of the lighthouse weighs nine tons."));
+  assert.equal((await service.put("odd/documents/lamp.docx", document)).status, 201);
+  assert.match(
+    await contentOf(await service.ask("What does the lamp of the lighthouse weigh?")),
+    /nine tons/,
+  );
+});
 
 /** What others wrote for readers and for agents: READMEs of the packages here, and skills, where they are installed. */
 async function foreignTexts(): Promise<{ readonly path: string; readonly text: string }[]> {
