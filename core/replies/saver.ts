@@ -261,16 +261,18 @@ export class Saver {
     const { store } = this.#context;
     const { owner, reply } = this.#options.production;
     const replaced = await this.#endedElsewhere;
-    if (replaced) return { message: replaced, own: true };
-    if (outcome !== "lost") {
+    if (replaced === undefined && outcome !== "lost") {
       const { message, end } = this.#ending(outcome);
       const stored = await store.endReply(end);
       tellReached(this.#context, stored);
       if (stored) return { message, own: true };
     }
-    // Another process has ended it or goes on with it, or it was deleted with its conversation.
+    // Another process has ended it or goes on with it, or it was deleted with its conversation; also, perhaps, where a message
+    // was to come in its place: that of another process may have come first, when less of the text was stored.
     const message = await store.getMessage({ owner }, reply.id, { characters: mostCharactersRead });
-    return { message: message ?? this.#record(cancelled), own: false };
+    const isAsReplaced =
+      replaced?.completedAt === message?.completedAt && replaced?.content === message?.content;
+    return { message: message ?? this.#record(cancelled), own: replaced !== undefined && isAsReplaced };
   }
 
   /** The reply as it ends, and how that is stored. */
