@@ -4,6 +4,7 @@
  * @module
  */
 
+import { LRUCache } from "lru-cache";
 import { systemClock, within } from "../core/base/clock.ts";
 import type { Turn } from "../core/twins/engine.ts";
 import type { Twin } from "../core/twins/twins.ts";
@@ -55,8 +56,9 @@ const lookBack = 2;
 
 /** How long a question waits for an index before what there is answers, in milliseconds. */
 const patienceMs = 200;
-/** Of how many twins the last index is kept for when their text changes. */
+/** Of how many twins the last index is kept for when their text changes, and how long the texts are together, in code units. */
 const mostKept = 50;
+const longestKept = 24_000_000;
 /** How much of a new twin is indexed before all of it, in UTF-16 code units. Each part is four times as long as the one before. */
 const firstPart = 250_000;
 /** How long the texts are for which indexes are made before a question comes: those of one, and of all, which take 100 MB. */
@@ -85,28 +87,25 @@ export function cacheIndexes(options: KnowledgeIndexOptions = {}): Indexes {
     Twin,
     { readonly first: Promise<void>; readonly whole: Promise<KnowledgeIndex> }
   >();
-  const last = new Map<string, KnowledgeIndex>();
+  const last = new LRUCache<string, KnowledgeIndex>({ max: mostKept, maxSize: longestKept });
   const partial = new WeakSet<KnowledgeIndex>();
   let preparations = 0;
-  const keep = (twin: Twin, index: KnowledgeIndex) => {
-    last.delete(twin.id);
-    last.set(twin.id, index);
-    for (const id of last.keys()) if (last.size > mostKept) last.delete(id);
-  };
+  const keep = (twin: Twin, index: KnowledgeIndex) =>
+    last.set(identityOf(twin), index, { size: 1 + lengthOf(twin) });
   const makePart = async (part: Twin) => {
-    const index = await createKnowledgeIndex(part, { clock }, last.get(part.id));
+    const index = await createKnowledgeIndex(part, { clock }, last.get(identityOf(part)));
     partial.add(index);
     keep(part, index);
   };
   const makeWhole = async (twin: Twin, first: Promise<void>, parts: readonly Twin[]) => {
     await first;
     for (const part of parts) await makePart(part);
-    const index = await createKnowledgeIndex(twin, options, last.get(twin.id));
+    const index = await createKnowledgeIndex(twin, options, last.get(identityOf(twin)));
     keep(twin, index);
     return index;
   };
   const make = (twin: Twin) => {
-    const [part, ...parts] = last.has(twin.id) ? [] : partsOf(twin);
+    const [part, ...parts] = last.has(identityOf(twin)) ? [] : partsOf(twin);
     const first = part ? makePart(part) : Promise.resolve();
     const made = { first, whole: makeWhole(twin, first, parts) };
     indexes.set(twin, made);
@@ -116,8 +115,8 @@ export function cacheIndexes(options: KnowledgeIndexOptions = {}): Indexes {
     async ask(twin, use, isEnough) {
       const { first, whole } = indexes.get(twin) ?? make(twin);
       await first;
-      if (!last.has(twin.id)) return use(await whole);
-      const index = (await within(clock, patienceMs, whole)) ?? last.get(twin.id) ?? (await whole);
+      if (!last.has(identityOf(twin))) return use(await whole);
+      const index = (await within(clock, patienceMs, whole)) ?? last.get(identityOf(twin)) ?? (await whole);
       const result = await use(index);
       return partial.has(index) && !isEnough(result) ? use(await whole) : result;
     },
@@ -136,6 +135,11 @@ export function cacheIndexes(options: KnowledgeIndexOptions = {}): Indexes {
       void makeAll();
     },
   };
+}
+
+/** Which twin it is, whatever its version: those of two owners may have one id, and each has its own `access`. */
+function identityOf({ access, id }: Twin): string {
+  return JSON.stringify([access, id]);
 }
 
 /** A twin with its first documents, then with more, without all. */

@@ -333,6 +333,24 @@ test("of a new twin, what has been read answers, and all of it what that does no
   await Promise.all(asked);
 });
 
+test("a twin is not answered for from the text of another owner's twin with its id", async () => {
+  const { clock, goOn } = createStepClock();
+  const engine = createKnowledgeEngine({ clock });
+  const answers: string[] = [];
+  for (const [owner, oil] of [
+    ["alice", "paraffin"],
+    ["bob", "gas"],
+  ] as const) {
+    const documents = Array.from({ length: 12 }, (_, at) => towers(at, oil));
+    const twin = createTwin("", { access: [owner], documents });
+    const asked = ask("Lamp 3-7", { engine, twin }).then(({ text }) => answers.push(text));
+    await goOn(() => false);
+    await asked;
+  }
+  assert.match(answers[0] ?? "", /burns paraffin/u);
+  assert.match(answers[1] ?? "", /burns gas/u);
+});
+
 test("an engine that was told of a long twin has its index before the question", async () => {
   const { clock, pauses, goOn } = createStepClock();
   const engine = createKnowledgeEngine({ clock });
