@@ -13,8 +13,9 @@ export async function textFaults(
   instructionsLine: number,
 ): Promise<TwinFault[]> {
   // Loaded here, because a folder is opened without it.
-  const { readInstructions } = await import("../../knowledge/mod.ts");
-  return readInstructions(name, instructions).warnings.map(({ line, message }) => ({
+  const { readInstructionsInTurns } = await import("../../knowledge/mod.ts");
+  const { warnings } = await readInstructionsInTurns(name, instructions);
+  return warnings.map(({ line, message }) => ({
     path: "body",
     line: instructionsLine + line - 1,
     message,

@@ -92,8 +92,11 @@ const mostHeads = 10_000;
 
 /** What may be kept of texts that were read, in bytes. */
 const mostCached = 256 * 1024 * 1024;
-/** What a text takes while it is kept, with its index, for each of its bytes. */
-const cachedPerByte = 6;
+/** What a text takes while it is kept, with its index, for each of its bytes, and for each line, which may be a section. */
+const cachedPerByte = 2;
+const cachedPerLine = 256;
+/** How many lines are counted: no more of a text are indexed. */
+const mostLines = 400_000;
 /** What a twin takes besides its texts. */
 const cachedPerTwin = 4_096;
 
@@ -225,8 +228,7 @@ export class OwnTwins implements TwinSource {
     this.#reading.set(name, reading);
     const twin = await reading;
     if (!twin) return undefined;
-    const bytes = twin.documents.reduce((sum, { text }) => sum + text.length, twin.instructions.length);
-    this.#read.set(name, { twin }, { size: cachedPerTwin + cachedPerByte * bytes });
+    this.#read.set(name, { twin }, { size: cachedSizeOf(twin) });
     return twin;
   }
 
@@ -284,6 +286,20 @@ async function allOf(twins: TwinSource, owner: string): Promise<TwinProfile[]> {
     all.push(...items);
     if (items.length === 0 || all.length >= total) return all;
   }
+}
+
+/** What a twin takes while it is kept, in bytes. */
+function cachedSizeOf({ instructions, documents }: Twin): number {
+  return [instructions, ...documents.map(({ text }) => text)].reduce(
+    (size, text) => size + cachedPerByte * text.length + cachedPerLine * linesOf(text),
+    cachedPerTwin,
+  );
+}
+
+function linesOf(text: string): number {
+  let lines = 1;
+  for (let at = text.indexOf("\n"); at !== -1 && lines < mostLines; at = text.indexOf("\n", at + 1)) lines++;
+  return lines;
 }
 
 /** The length of the texts of some parts, in bytes. */

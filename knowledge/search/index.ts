@@ -7,6 +7,7 @@
 import { type Clock, systemClock } from "../../core/base/clock.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { guessLanguage, type Language, languageOf } from "../languages/mod.ts";
+import { roomOfTwin } from "../text/blocks.ts";
 import { ownText, type Passage, toPassages } from "../text/passages.ts";
 import {
   documentInSteps,
@@ -198,7 +199,11 @@ export async function createKnowledgeIndex(
   options: KnowledgeIndexOptions = {},
   earlier?: KnowledgeIndex,
 ): Promise<KnowledgeIndex> {
-  return inTurns(indexInSteps(twin, options, earlier), options.clock ?? systemClock);
+  const length = (twin.documents ?? []).reduce(
+    (sum, { text }) => sum + text.length,
+    twin.instructions.length,
+  );
+  return inTurns(indexInSteps(twin, options, earlier), length, options.clock ?? systemClock);
 }
 
 function* indexInSteps(
@@ -210,15 +215,20 @@ function* indexInSteps(
   const language = languageOfTwin(twin);
   const same = earlier?.language === language ? earlier : undefined;
   const gone = new Map(same?.parts);
-  const own = yield* instructionsInSteps(name, instructions);
+  const room = roomOfTwin();
+  const own = yield* instructionsInSteps(name, instructions, room);
   const builder = new PostingsBuilder(same?.ranking.postings);
   const parts = new Map<string, Part>();
   const [sections, passages]: [Section[], Passage[]] = [[], []];
   let done = 0;
   for (const { path, text } of [{ path: "", text: instructions }, ...documents]) {
-    const kept = gone.get(path)?.text === text && !parts.has(path) ? gone.get(path) : undefined;
-    const part = { text, section: sections.length, passage: passages.length, passages: 0 };
-    const read = kept?.sections ?? (path === "" ? own : yield* documentInSteps({ path, text })).sections;
+    const before = parts.has(path) ? undefined : gone.get(path);
+    const kept = before?.text === text && before.lines <= room.lines ? before : undefined;
+    const part = { text, section: sections.length, passage: passages.length };
+    const left = room.lines;
+    const read =
+      kept?.sections ?? (path === "" ? own : yield* documentInSteps({ path, text }, room)).sections;
+    if (kept) room.lines -= kept.lines;
     for (const section of read) sections.push(section);
     for (let at = 0; kept && at < kept.passages; at++) {
       const passage = same?.passages[kept.passage + at];
@@ -236,7 +246,8 @@ function* indexInSteps(
         yield;
       }
     }
-    parts.set(path, { ...part, sections: read, passages: passages.length - part.passage });
+    const lines = left - room.lines;
+    parts.set(path, { ...part, lines, sections: read, passages: passages.length - part.passage });
     if (kept) gone.delete(path);
   }
   for (const { passage, passages: count } of gone.values()) {
@@ -254,6 +265,8 @@ function* indexInSteps(
 /** A text of a twin, the instructions or a document, and what an index has of it. */
 interface Part {
   readonly text: string;
+  /** How many lines were read for it. */
+  readonly lines: number;
   readonly sections: readonly Section[];
   /** The positions of its first section and its first passage, and how many passages it has. */
   readonly section: number;

@@ -6,7 +6,7 @@
 
 import { Lexer, type Token, type Tokens } from "marked";
 import { MarkdownWriter } from "./html.ts";
-import { type KnowledgeWarning, readSource } from "./source.ts";
+import { type KnowledgeWarning, readSource, type Source } from "./source.ts";
 import { portion, type Steps, visitAll } from "./steps.ts";
 
 /** A piece of Markdown. */
@@ -33,14 +33,48 @@ export interface Blocks {
   readonly warnings: readonly KnowledgeWarning[];
 }
 
-/** Cuts Markdown into blocks. Never throws: all text is Markdown. `isMdx`: MDX is. */
-export function* readBlocks(markdown: string, isMdx = false): Steps<Blocks> {
-  const { text, warnings } = yield* readSource(markdown, isMdx);
+/**
+ * How many lines are read of a twin's texts together. Each may be a section, an item or a row, which takes up to 2 KB while it is
+ * read; twenty megabytes of documentation have some 300,000.
+ */
+const mostLines = 400_000;
+
+/** What may still be read of a twin's texts. */
+export interface Room {
+  lines: number;
+}
+
+/** Room for all texts of a twin. */
+export function roomOfTwin(): Room {
+  return { lines: mostLines };
+}
+
+/** As many lines of a text as there is room for, which they take, and a warning where that is not all of it. */
+export function withinRoom(text: string, room: Room): Source {
+  const lines = room.lines;
+  const lineEnds = /\r\n?|\n/gu;
+  for (; room.lines > 0; room.lines--) if (!lineEnds.test(text)) return { text, warnings: [] };
+  const message = `The text is not read from here on: a twin's texts have ${mostLines.toLocaleString("en")} lines together at most.`;
+  const isCut = lineEnds.lastIndex < text.length;
+  return { text: text.slice(0, lineEnds.lastIndex), warnings: isCut ? [{ line: lines + 1, message }] : [] };
+}
+
+/** Cuts Markdown into blocks, as far as there is room. Never throws: all text is Markdown. `isMdx`: MDX is. */
+export function* readBlocks(markdown: string, room: Room, isMdx = false): Steps<Blocks> {
+  const source = yield* readSource(markdown, isMdx);
   const lexer = new Lexer({ gfm: true });
-  const tokens = yield* readTokens(text, lexer);
-  const plain = tokens.some(isHtml) ? yield* readTokens(yield* withoutHtml(tokens), lexer) : tokens;
+  const { lines } = room;
+  const read = withinRoom(source.text, room);
+  const warnings = [...source.warnings, ...read.warnings];
+  let tokens = yield* readTokens(read.text, lexer);
+  if (tokens.some(isHtml)) {
+    room.lines = lines; // what becomes of the elements takes the place of the text
+    const written = withinRoom(yield* withoutHtml(tokens), room);
+    warnings.push(...written.warnings);
+    tokens = yield* readTokens(written.text, lexer);
+  }
   const notes = new Map<string, string>();
-  const shown = plain.filter(({ type, raw }) => {
+  const shown = tokens.filter(({ type, raw }) => {
     const [, name, note] = (type === "paragraph" && noteLine.exec(raw)) || [];
     if (name && note) notes.set(name, note.trim());
     return !name;
@@ -66,12 +100,15 @@ function lengthOf({ raw }: Token): number {
 const marks =
   /^[ \t]*(?<fence>`{3,99}(?=[^`\n]*$)|~{3,99}).*|<(?<element>pre|script|style|textarea)(?=[\s>])|\n[ \t]*\n(?<heading>#{1,6}[ \t])/gimu;
 
-/** The tokens of a text. It is read in parts, each of which begins with a heading that is in no block. */
+/** The tokens of a text. It is read in parts, each of which begins with a heading that is in no block, if it is not too long. */
 function* readTokens(text: string, lexer: Lexer): Steps<Token[]> {
   const tokens: Token[] = [];
-  const read = (part: string) => {
-    for (const token of lexer.blockTokens(part, [])) tokens.push(token);
-  };
+  function* read(part: string): Steps<void> {
+    for (const [at, piece] of piecesOf(part).entries()) {
+      if (at > 0) yield;
+      for (const token of lexer.blockTokens(piece, [])) tokens.push(token);
+    }
+  }
   let readUntil = 0;
   const found = new RegExp(marks);
   for (let mark = found.exec(text); mark; mark = found.exec(text)) {
@@ -84,13 +121,35 @@ function* readTokens(text: string, lexer: Lexer): Steps<Token[]> {
       if (!behind.test(text)) break;
       found.lastIndex = behind.lastIndex;
     } else if (at - readUntil > portion) {
-      read(text.slice(readUntil, at));
+      yield* read(text.slice(readUntil, at));
       readUntil = at;
       yield;
     }
   }
-  read(text.slice(readUntil));
+  yield* read(text.slice(readUntil));
   return tokens;
+}
+
+/** From which length on a text without headings is cut before its next block or item, in UTF-16 code units. */
+const longPiece = 131_072;
+/** Where there is none, at the end of a line or word: for paragraphs of megabytes, the lexer's patterns have no stack. */
+const longestPiece = 1_048_576;
+
+/** Cuts a text that is long. */
+function piecesOf(text: string): string[] {
+  const pieces: string[] = [];
+  const beginning = /\n(?=[ \t]*\n|[-*+] |\d{1,9}[.)] )/gu;
+  let from = 0;
+  while (text.length - from > longPiece) {
+    beginning.lastIndex = from + longPiece;
+    const most = text.slice(from, from + longestPiece);
+    const next = beginning.exec(text)?.index ?? text.length;
+    const ends = [next - from, most.lastIndexOf("\n"), most.lastIndexOf(" "), most.length];
+    const end = ends.find((at) => at > 0 && at <= most.length) ?? most.length;
+    pieces.push(text.slice(from, from + end));
+    from += end;
+  }
+  return [...pieces, text.slice(from)];
 }
 
 const noteLine = /^\[\^([^\]\s]+)\]:\s+([\s\S]*)$/u;

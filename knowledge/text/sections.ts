@@ -9,11 +9,12 @@
  * @module
  */
 
+import { systemClock } from "../../core/base/clock.ts";
 import type { Twin } from "../../core/twins/twins.ts";
-import { type Block, readBlocks, toQuoted } from "./blocks.ts";
+import { type Block, type Room, readBlocks, roomOfTwin, toQuoted, withinRoom } from "./blocks.ts";
 import { readFrontMatter } from "./front-matter.ts";
 import type { KnowledgeWarning } from "./source.ts";
-import { finish, portion, type Steps, visitAll } from "./steps.ts";
+import { finish, inTurns, portion, type Steps, visitAll } from "./steps.ts";
 
 /** A heading, and what is under it. */
 export interface Section {
@@ -74,9 +75,27 @@ export function readInstructions(name: string, markdown: string): TwinText {
   return finish(instructionsInSteps(name, markdown));
 }
 
+/**
+ * {@link readInstructions}, with turns for everything else: a text of a megabyte takes a second.
+ *
+ * @example
+ * ```ts
+ * import { readInstructionsInTurns } from "twin-service/knowledge";
+ *
+ * const { sections } = await readInstructionsInTurns("Ada", "# The engine\n\nIt weaves patterns.");
+ * ```
+ */
+export function readInstructionsInTurns(name: string, markdown: string): Promise<TwinText> {
+  return inTurns(instructionsInSteps(name, markdown), markdown.length, systemClock);
+}
+
 /** {@link readInstructions} in steps. */
-export function* instructionsInSteps(name: string, markdown: string): Steps<TwinText> {
-  const { blocks, warnings } = yield* readBlocks(markdown);
+export function* instructionsInSteps(
+  name: string,
+  markdown: string,
+  room: Room = roomOfTwin(),
+): Steps<TwinText> {
+  const { blocks, warnings } = yield* readBlocks(markdown, room);
   const { sections, voice, persona } = yield* divide(blocks, null, findTitle(blocks, name));
   return { sections, voice: readVoice(voice), persona: persona.join("\n\n").trim(), warnings };
 }
@@ -98,20 +117,21 @@ export function readDocument(document: Twin["documents"][number]): Pick<TwinText
 }
 
 /** {@link readDocument} in steps. */
-export function* documentInSteps({
-  path,
-  text,
-}: Twin["documents"][number]): Steps<Pick<TwinText, "sections" | "warnings">> {
+export function* documentInSteps(
+  { path, text }: Twin["documents"][number],
+  room: Room = roomOfTwin(),
+): Steps<Pick<TwinText, "sections" | "warnings">> {
   const fileName = path.replace(/^.*\/|\.[^./]+$/gu, "").replace(/[-_]+/gu, " ");
   if (/\.txt$/iu.test(path)) {
-    const paragraphs = text.replace(/^\ufeff/u, "").split(/(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*/u);
+    const { text: plain, warnings } = withinRoom(text, room);
+    const paragraphs = plain.replace(/^\ufeff/u, "").split(/(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*/u);
     const said = paragraphs.map((paragraph) => paragraph.trim()).filter((paragraph) => paragraph !== "");
     const blocks = said.map((paragraph) => ({ kind: "text", text: paragraph }) as const);
     const { sections } = yield* divide([{ kind: "heading", level: 0, text: fileName }, ...blocks], path);
-    return { sections, warnings: [] };
+    return { sections, warnings };
   }
   const { title, askedAs, text: markdown, warnings } = readFrontMatter(text);
-  const read = yield* readBlocks(markdown, /\.mdx$/iu.test(path));
+  const read = yield* readBlocks(markdown, room, /\.mdx$/iu.test(path));
   const first = findTitle(read.blocks);
   const heading = title ?? first?.text ?? fileName;
   const phrases = title === undefined || first === undefined ? askedAs : [first.text, ...askedAs];

@@ -19,8 +19,20 @@ export function finish<Result>(steps: Steps<Result>): Result {
   return step.value;
 }
 
-/** The result of steps, between which everything else gets a turn. */
-export async function inTurns<Result>(steps: Steps<Result>, clock: Clock): Promise<Result> {
+/** From which length on texts are read one after another, in UTF-16 code units: many at once would take the memory of all. */
+const longText = 262_144;
+/** The last long text's turn. */
+let lastTurn: Promise<unknown> = Promise.resolve();
+
+/** The result of steps on a text of this length, between which everything else gets a turn. */
+export function inTurns<Result>(steps: Steps<Result>, length: number, clock: Clock): Promise<Result> {
+  if (length < longText) return takeTurns(steps, clock);
+  const turn = lastTurn.then(() => takeTurns(steps, clock));
+  lastTurn = turn.catch(() => {});
+  return turn;
+}
+
+async function takeTurns<Result>(steps: Steps<Result>, clock: Clock): Promise<Result> {
   let step = steps.next();
   for (; !step.done; step = steps.next()) await sleep(clock, 0);
   return step.value;

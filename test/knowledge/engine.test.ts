@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { cpuUsage } from "node:process";
 import { test } from "node:test";
+import { textFaults } from "../../adapters/twin-text/mod.ts";
 import type { Clock } from "../../core/base/clock.ts";
 import type { PacingOptions } from "../../core/twins/engine.ts";
 import {
@@ -12,6 +13,7 @@ import {
   createKnowledgeEngine,
   createKnowledgeIndex,
   type KnowledgeSource,
+  readDocument,
 } from "../../knowledge/mod.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { runtime } from "../support/runtime.ts";
@@ -241,6 +243,41 @@ const towers = (number: number, oil: string) => ({
     (_, at) =>
       `## Lamp ${number}-${at}\n\nLamp ${at} of tower ${number} burns ${oil}. ${"It turns. ".repeat(20)}`,
   ).join("\n\n"),
+});
+
+test("a paragraph of megabytes is read", () => {
+  const { sections } = readDocument({ path: "a.md", text: `# Lamp\n\n${"It turns ".repeat(2_000_000)}` });
+  assert.equal(sections.length, 1);
+});
+
+test("of a twin's texts, 400,000 lines are read, and where more are left out is told", async () => {
+  const { sections, warnings } = readDocument({
+    path: "a.md",
+    text: `# Lamp\n\n${"- It turns.\n".repeat(400_000)}`,
+  });
+  assert.equal(sections.length, 1);
+  assert.deepEqual(warnings, [
+    {
+      line: 400_001,
+      message: "The text is not read from here on: a twin's texts have 400,000 lines together at most.",
+    },
+  ]);
+  const documents = ["a", "b"].map((name) => ({ path: `${name}.txt`, text: `${name}.\n\n`.repeat(150_000) }));
+  const twin = createTwin("", { documents });
+  const index = await createKnowledgeIndex(twin);
+  const changed = await createKnowledgeIndex({ ...twin, documents: documents.toReversed() }, {}, index);
+  for (const { passages } of [index, changed]) {
+    const lines = passages.reduce((sum, { text }) => sum + 2 * text.split("\n\n").length, 0);
+    assert.ok(Math.abs(lines - 400_000) < 10, `${lines} lines`);
+  }
+});
+
+test("faults of a text of a megabyte are looked for in turns", async () => {
+  let turns = 0;
+  const counting = setInterval(() => turns++, 0);
+  await textFaults({ name: "Ada", instructions: "# a\n\nb\n\n".repeat(125_000) }, 1);
+  clearInterval(counting);
+  assert.ok(turns > 10, `${turns} turns`);
 });
 
 test("an index that takes over what is the same in an earlier one finds the same as a new one", async () => {
