@@ -37,6 +37,7 @@ import {
   type Schema,
   sendMessageSchema,
   teachTwinSchema,
+  textOrNonePattern,
   textPattern,
   twinCheckSchema,
   twinDocumentSchema,
@@ -293,6 +294,7 @@ function forClients(schema: Schema): Schema {
  */
 function simplePattern(schema: Schema): Schema {
   if (schema.pattern === textPattern) return { ...schema, pattern: "\\S" };
+  if (schema.pattern === textOrNonePattern) return { ...schema, pattern: "^$|\\S" };
   if (schema.pattern === addressPattern) return { ...schema, pattern: "^\\S+$" };
   if (schema.pattern !== endUserPattern) return schema;
   const { pattern: _, ...rest } = schema;
