@@ -117,7 +117,7 @@ describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
   });
 
   test("stops a reply that goes on after a reload", async () => {
-    await using chat = await ask(lastingText);
+    await using chat = await ask(`${lastingText} ${lastingText}`);
     await chat.page.reload();
     await chat.page.locator(".assistant").waitFor();
     await chat.page.click("#stop");

@@ -29,6 +29,7 @@ export const style = `
 section {
   all: initial;
   display: block;
+  position: relative;
   height: 100%;
   visibility: inherit;
   pointer-events: inherit;
