@@ -107,8 +107,7 @@ for (const [name, transport] of Object.entries(transports)) {
     });
 
     test("what a compressed answer would become is not made once the connection is closed", async (t) => {
-      const length = 64 * 1024 * 1024;
-      const bomb = gzipSync(Buffer.alloc(length, ": waiting\n\n"));
+      const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ": waiting\n\n"));
       const { server } = await start(t, transport, [
         model.send(bomb, { headers: { "content-encoding": "gzip", "content-type": "text/event-stream" } }),
       ]);
@@ -131,7 +130,8 @@ for (const [name, transport] of Object.entries(transports)) {
         );
       });
       await promisify(gunzip)(bomb); // which takes as long
-      assert.ok(bytesRead < length / 16, String(bytesRead)); // Deno makes at once what a piece of 8 KB becomes
+      const ofPiece = runtime === "deno" ? 2 : 1; // Deno makes at once what a piece of 8 KB becomes
+      assert.ok(bytesRead < ofPiece * 1024 * 1024, String(bytesRead));
     });
 
     test("an endless line is cut off at its limit", async (t) => {

@@ -193,6 +193,8 @@ export class Clients {
     // An erasure also takes the key of what it erases.
     const key = endUser === undefined && random.chance(0.5) ? known.newText("key") : undefined;
     const body = { twinId: "twin", title: known.newText("conversation"), endUser };
+    // An erasure that had not ended may take what is made meanwhile.
+    const ended = known.erasures.ended;
     for (let tries = key === undefined ? 1 : 4; tries > 0; tries--) {
       const options = { body, headers: keyHeader(key) };
       const answer = await this.#ask(this.#setting.processes.any(), "POST", "/conversations", options);
@@ -203,7 +205,8 @@ export class Clients {
         if (!isThere && !this.#ledger.gone.has(id))
           this.#world.violate(`${id} was created, but is not there`);
         if (!known.conversations.some((conversation) => conversation.id === id)) {
-          const conversation = { id, endUser, deletions: 0, replacements: 0 };
+          const deletions = endUser === person ? known.erasures.begun - ended : 0;
+          const conversation = { id, endUser, deletions, replacements: 0 };
           known.conversations.push(conversation);
           if (random.chance(0.5)) this.#lookOn(conversation);
         }
@@ -445,7 +448,9 @@ export class Clients {
     const theirs = this.#known.conversations.filter(({ endUser }) => endUser === person);
     for (const conversation of theirs) conversation.deletions++;
     const process = this.#setting.processes.any();
+    this.#known.erasures.begun++;
     const answer = await this.#ask(process, "DELETE", `/end-users/${person}`);
+    this.#known.erasures.ended++;
     if (answer?.status !== 200) return;
     for (const { id } of theirs) {
       this.#requireDropped(id, process);

@@ -27,6 +27,8 @@ export interface KnownReply {
 export class Knowledge {
   readonly conversations: KnownConversation[] = [];
   readonly replies = new Map<string, KnownReply>();
+  /** How many erasures of the person have begun, and how many have ended. */
+  readonly erasures = { begun: 0, ended: 0 };
   /** The conversations of the messages that were stored without an engine, by their ids. */
   readonly alone = new Map<string, KnownConversation>();
   /** Questions that were refused. */

@@ -97,7 +97,7 @@ async function assemble(world: World) {
   const signals = !exclusive && random.chance(0.5);
   const failure = random.pick([0, 0, 0.02, 0.15]);
   const delay = random.pick([0, 0, 0.02]);
-  const disturbance = random.pick([0, 0.03, 0.2]);
+  const disturbance = random.pick([0, 0.05, 0.3]);
 
   const ledger = new Ledger(world, createMemoryStore(), exclusive);
   const store = new SimulatedStore(world, ledger, { exclusive, signals, failure, delay });
