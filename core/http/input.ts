@@ -4,7 +4,7 @@
  * @module
  */
 
-import { decodeInParts, takeTurns } from "../base/in-parts.ts";
+import { decodeInParts, yieldThread } from "../base/in-parts.ts";
 import { isJsonObject, measureJson } from "../base/json.ts";
 import type { Held } from "../base/memory-budget.ts";
 import { firstCharacters } from "../store/records.ts";
@@ -73,7 +73,7 @@ export async function readInput(
   const sent = await decodeUtf8(bytes);
   if (isBodyOptional && sent !== "") requireJsonBody(fields, most);
   const text = isBodyOptional ? "{}" : sent;
-  const pause = bytes.length >= longBody ? takeTurns : undefined;
+  const pause = bytes.length >= longBody ? yieldThread : undefined;
   await pause?.();
   const values = countValues(text);
   await pause?.();

@@ -6,7 +6,7 @@
 
 import { LRUCache } from "lru-cache";
 import { type Clock, isWithin } from "../base/clock.ts";
-import { decodeInParts, takeTurns } from "../base/in-parts.ts";
+import { decodeInParts, yieldThread } from "../base/in-parts.ts";
 import { isJsonObject, isString } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { MemoryBudget } from "../base/memory-budget.ts";
@@ -21,7 +21,14 @@ import {
 import { contentParts, type OwnTwinRecord, type TwinPart } from "../store/records.ts";
 import type { Listing, Slice, Store } from "../store/store.ts";
 import type { AuthorRules, ReadingRules, ReadTwin, TwinFault, TwinReader } from "./reader.ts";
-import { byName, keepRevision, type Twin, type TwinProfile, type TwinSource } from "./twins.ts";
+import {
+  byName,
+  keepRevision,
+  mostIndexedLines,
+  type Twin,
+  type TwinProfile,
+  type TwinSource,
+} from "./twins.ts";
 
 /** How many twins an owner may have, at least and at most, and how many are usual. */
 export const ownTwinsRange: readonly [least: number, most: number] = [0, 1_000_000];
@@ -95,8 +102,6 @@ const mostCached = 256 * 1024 * 1024;
 /** What a text takes while it is kept, with its index, for each of its bytes, and for each line, which may be a section. */
 const cachedPerByte = 2;
 const cachedPerLine = 256;
-/** How many lines are counted: no more of a text are indexed. */
-const mostLines = 400_000;
 /** What a twin takes besides its texts. */
 const cachedPerTwin = 4_096;
 
@@ -298,7 +303,8 @@ function cachedSizeOf({ instructions, documents }: Twin): number {
 
 function linesOf(text: string): number {
   let lines = 1;
-  for (let at = text.indexOf("\n"); at !== -1 && lines < mostLines; at = text.indexOf("\n", at + 1)) lines++;
+  for (let at = text.indexOf("\n"); at !== -1 && lines < mostIndexedLines; at = text.indexOf("\n", at + 1))
+    lines++;
   return lines;
 }
 
@@ -332,7 +338,7 @@ async function readBytes(store: Store, owner: string, digest: string, length: nu
   const bytes = new Uint8Array(length);
   let at = 0;
   for (let part = 0; part < contentParts(length); part++) {
-    if (part > 0) await takeTurns();
+    if (part > 0) await yieldThread();
     const read = await store.readTwinContent(owner, digest, part);
     if (!read) throw new Error("A content of a twin is missing, or not whole.");
     bytes.set(read, at);

@@ -205,6 +205,12 @@ function toTwin(init: TwinInit, now: number): Twin {
   return twin;
 }
 
+/**
+ * How many lines of a twin's texts are indexed together, its instructions first. Each may be a section, an item or a row, which takes
+ * up to 2 KB while it is read; sixteen megabytes of documentation have as many.
+ */
+export const mostIndexedLines = 400_000;
+
 const revisions = new WeakMap<Twin, string>();
 
 /** Notes the revision of a twin that has one already, where it is kept. */

@@ -5,6 +5,7 @@
  */
 
 import { Lexer, type Token, type Tokens } from "marked";
+import { mostIndexedLines } from "../../core/twins/twins.ts";
 import { MarkdownWriter } from "./html.ts";
 import { type KnowledgeWarning, readSource, type Source } from "./source.ts";
 import { portion, type Steps, visitAll } from "./steps.ts";
@@ -33,12 +34,6 @@ export interface Blocks {
   readonly warnings: readonly KnowledgeWarning[];
 }
 
-/**
- * How many lines are read of a twin's texts together. Each may be a section, an item or a row, which takes up to 2 KB while it is
- * read; twenty megabytes of documentation have some 300,000.
- */
-const mostLines = 400_000;
-
 /** What may still be read of a twin's texts. */
 export interface Room {
   lines: number;
@@ -46,7 +41,7 @@ export interface Room {
 
 /** Room for all texts of a twin. */
 export function roomOfTwin(): Room {
-  return { lines: mostLines };
+  return { lines: mostIndexedLines };
 }
 
 /** As many lines of a text as there is room for, which they take, and a warning where that is not all of it. */
@@ -54,7 +49,7 @@ export function withinRoom(text: string, room: Room): Source {
   const lines = room.lines;
   const lineEnds = /\r\n?|\n/gu;
   for (; room.lines > 0; room.lines--) if (!lineEnds.test(text)) return { text, warnings: [] };
-  const message = `The text is not read from here on: a twin's texts have ${mostLines.toLocaleString("en")} lines together at most.`;
+  const message = `The text is not read from here on: a twin's texts have ${mostIndexedLines.toLocaleString("en")} lines together at most.`;
   const isCut = lineEnds.lastIndex < text.length;
   return { text: text.slice(0, lineEnds.lastIndex), warnings: isCut ? [{ line: lines + 1, message }] : [] };
 }
@@ -144,7 +139,7 @@ function piecesOf(text: string): string[] {
     beginning.lastIndex = from + longPiece;
     const most = text.slice(from, from + longestPiece);
     const next = beginning.exec(text)?.index ?? text.length;
-    const ends = [next - from, most.lastIndexOf("\n"), most.lastIndexOf(" "), most.length];
+    const ends = [next - from, most.lastIndexOf("\n"), most.lastIndexOf(" ")];
     const end = ends.find((at) => at > 0 && at <= most.length) ?? most.length;
     pieces.push(text.slice(from, from + end));
     from += end;

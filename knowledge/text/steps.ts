@@ -26,13 +26,13 @@ let lastTurn: Promise<unknown> = Promise.resolve();
 
 /** The result of steps on a text of this length, between which everything else gets a turn. */
 export function inTurns<Result>(steps: Steps<Result>, length: number, clock: Clock): Promise<Result> {
-  if (length < longText) return takeTurns(steps, clock);
-  const turn = lastTurn.then(() => takeTurns(steps, clock));
+  if (length < longText) return runSteps(steps, clock);
+  const turn = lastTurn.then(() => runSteps(steps, clock));
   lastTurn = turn.catch(() => {});
   return turn;
 }
 
-async function takeTurns<Result>(steps: Steps<Result>, clock: Clock): Promise<Result> {
+async function runSteps<Result>(steps: Steps<Result>, clock: Clock): Promise<Result> {
   let step = steps.next();
   for (; !step.done; step = steps.next()) await sleep(clock, 0);
   return step.value;
