@@ -7,7 +7,7 @@ import { createTwinReader as createFolderReader } from "../../adapters/twin-file
 import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { sha256 } from "../../core/base/ids.ts";
 import type { LogLevel } from "../../core/base/log.ts";
-import type { TwinEngine, TwinResource } from "../../core/mod.ts";
+import { createEchoEngine, type TwinEngine, type TwinResource } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { docx, paragraph } from "../documents/fixture.ts";
@@ -682,6 +682,27 @@ describe("twins that their owners make", () => {
     assert.ok(Math.max(...parts) <= 1024 * 1024, `${Math.max(...parts)} at once`);
     const kept = await (await service.get("odd/documents/a.txt")).arrayBuffer();
     assert.ok(Buffer.from(kept).equals(bytes));
+  });
+
+  test("twins are kept as long as what their lines may take has room", async () => {
+    const store = createMemoryStore();
+    const { readTwinContent } = store;
+    const read: string[] = [];
+    store.readTwinContent = (...given) => {
+      read.push(given[1]);
+      return readTwinContent(...given);
+    };
+    await using service = await open({ store, engines: { knowledge: createEchoEngine() } });
+    for (const id of ["one", "two", "three"])
+      await service.made(`${id}/file`, `---\nname: Odd\n---\n\n${id}\n${"a\n".repeat(399_000)}`);
+    const isReadFor = async (id: string) => {
+      read.length = 0;
+      assert.equal((await service.ask("Hello?", id)).status, 200);
+      return read.length > 0;
+    };
+    assert.deepEqual([await isReadFor("one"), await isReadFor("two")], [true, true]);
+    assert.deepEqual([await isReadFor("one"), await isReadFor("three")], [false, true]); // no room for three: two goes
+    assert.deepEqual([await isReadFor("one"), await isReadFor("two")], [false, true]);
   });
 
   test("a question asked in vain is answered once it is taught, and all other bytes stay", async () => {
