@@ -138,10 +138,10 @@ try {
       const asked = await Promise.all(Array.from({ length: people }, () => ask(next++)));
 
       const isMet = oneOf(people);
-      const deciding = Promise.all(
-        asked.flatMap((person) => ["phone", "desk"].map((device) => sayYes(person, device))),
-      );
-      await isMet;
+      const told = asked.flatMap((person) => ["phone", "desk"].map((device) => sayYes(person, device)));
+      const deciding = Promise.all(told);
+      // The first time once somebody was told, so that not all are interrupted.
+      await (killed === 0 ? Promise.race(told) : isMet);
       await server.stop("SIGKILL");
       meet = undefined;
       server = await startServer([], settings);
