@@ -4,6 +4,7 @@
  * @module
  */
 
+import { cachedMs } from "../auth/key-lookup.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Held } from "../base/memory-budget.ts";
 import { bucketOf, bucketOfUser } from "../http/admission.ts";
@@ -63,7 +64,7 @@ export const endUserRoutes = [
     success: { status: 200, description: "What was erased.", schema: erasedSchema },
     async handle({ caller: { owner }, params }, context) {
       const { endUser } = params;
-      const { store, keys, replies, clock, tells } = context;
+      const { store, keys, replies, clock, log, tells } = context;
       const clientTokens = await store.deleteClientTokens(owner, endUser, clock.now());
       keys.forgetClientTokens(owner, endUser);
       await replies.erase(owner, endUser); // before the sums: they are counted under the name once more
@@ -71,6 +72,12 @@ export const endUserRoutes = [
       await store.forgetEndUser(owner, endUser, clock.now(), tells);
       await forgetBuckets(context, owner, endUser).catch((error: unknown) => {
         throw unavailable(error); // to be repeated: nothing may be left
+      });
+      clock.after(cachedMs, () => {
+        // Until now, another process may have taken from them.
+        forgetBuckets(context, owner, endUser).catch((error: unknown) =>
+          log("error", "buckets stay", { error }),
+        );
       });
       return { data: { endUser, ...erased, clientTokens } };
     },

@@ -152,7 +152,7 @@ export function invalidApiKey(refusal: CredentialRefusal): ApiError {
 }
 
 /** How long a look-up is cached: within this time, other processes notice a revocation or a rotation. */
-const cachedMs = 5_000;
+export const cachedMs = 5_000;
 /** How many records are remembered between requests. */
 const maxRecords = 10_000;
 

@@ -16,7 +16,6 @@ import {
 import { type AuthenticateUser, type HostUser, requireHostUser } from "../auth/host-users.ts";
 import type { VerifiedToken, VerifyToken } from "../auth/jwt.ts";
 import type { Authenticated, KeyLookup } from "../auth/key-lookup.ts";
-import { sha256 } from "../base/ids.ts";
 import type { ApiKeyRecord } from "../store/records.ts";
 import type { TokenBudget } from "../store/token-budgets.ts";
 import { ApiError } from "../wire/errors.ts";
@@ -170,15 +169,14 @@ function fromKey(
   }
   const { endUser, twinIds } = clientToken;
   const ownBudgets = limitedBudgets({ scope: "endUser", owner, of: key.id, endUser }, clientToken);
-  const id = bucketOf(key.id, endUser);
   return {
     owner,
     reach: { owner, endUser, twinIds: twinIds ?? undefined, clientToken: clientToken.hash },
     scope: clientToken.scope,
     key,
-    bucket: { id, policy: { capacity: clientToken.requestsPerHour } },
+    bucket: { id: bucketOf(key.id, endUser), policy: { capacity: clientToken.requestsPerHour } },
     keyBucket: bucket,
-    limits: [{ id, most: Math.min(mostOfEndUser, most) }, ...limits],
+    limits: [{ id: bucketOf(key.id, endUser), most: Math.min(mostOfEndUser, most) }, ...limits],
     budgets: joined(ownBudgets, joined(ofKey, ofOwner)),
     ownBudgets,
   };
@@ -207,12 +205,9 @@ function joined(some: readonly TokenBudget[], more: readonly TokenBudget[]): rea
   return some.length === 0 ? more : more.length === 0 ? some : [...some, ...more];
 }
 
-/**
- * The id of an end user's bucket. A request takes from this one and the key's. It has no name in it: a request elsewhere may
- * make the bucket again while the person is being erased.
- */
+/** The id of an end user's bucket. A request takes from this one and the key's. */
 export function bucketOf(keyId: string, endUser: string): string {
-  return `${keyId}/${sha256(endUser)}`;
+  return `${keyId}/${endUser}`;
 }
 
 function fromHost(
@@ -233,9 +228,9 @@ function fromHost(
   };
 }
 
-/** The id of the bucket of a host's user. No owner contains a line end. */
+/** The id of the bucket of a host's user. Neither name contains a line end. */
 export function bucketOfUser(owner: string, endUser: string | null | undefined): string {
-  return endUser ? `user:${owner}\n${sha256(endUser)}` : `user:${owner}`;
+  return endUser ? `user:${owner}\n${endUser}` : `user:${owner}`;
 }
 
 /** Refuses a caller if its credential does not permit the route. */
