@@ -1,5 +1,6 @@
 /**
- * The hourly limit: the size of a key's bucket, the token that a request takes, and how the client learns about it.
+ * The hourly limit: the size of a key's bucket, the token that a request takes, and how the client learns about it. The
+ * other limits that may refuse a reply are in `core/replies/limits.ts`.
  *
  * @module
  */

@@ -15,9 +15,9 @@ import type { Telling } from "../store/webhooks.ts";
 import type { DecidedCalls, HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
 import type { Guard } from "../twins/guard.ts";
 import type { Twin, TwinSource } from "../twins/twins.ts";
-import { ApiError } from "../wire/errors.ts";
 import type { ConversationCache } from "./conversation-cache.ts";
 import type { ConversationChanges } from "./conversation-changes.ts";
+import type { RunningCounts, RunningLimit } from "./limits.ts";
 
 /** What replies need. */
 export interface ReplyContext {
@@ -86,55 +86,4 @@ export interface Production {
   readonly readAlong: boolean;
   /** The form that it is to have. Absent: text. */
   readonly format?: ReplyFormat | undefined;
-}
-
-/** A limit that a reply counts towards: of a key, an end user or a host's user. */
-export interface RunningLimit {
-  readonly id: string;
-  /** How many replies may run at once. */
-  readonly most: number;
-}
-
-/** Counts the replies that this process produces, by what limits them. */
-export class RunningCounts {
-  readonly #counts = new Map<string, number>();
-
-  /** @throws {ApiError} `too_many_running` if one more would break a limit. Nothing is counted then. */
-  enter(limits: readonly RunningLimit[]): void {
-    for (const { id, most } of limits) {
-      if ((this.#counts.get(id) ?? 0) < most) continue;
-      const message = `${most} replies are running already; wait until one has ended, or cancel one.`;
-      throw new ApiError("too_many_running", message, {
-        details: { limit: most },
-        headers: { "Retry-After": "5" },
-      });
-    }
-    for (const { id } of limits) this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
-  }
-
-  leave(limits: readonly RunningLimit[]): void {
-    for (const { id } of limits) {
-      const left = (this.#counts.get(id) ?? 0) - 1;
-      if (left > 0) this.#counts.set(id, left);
-      else this.#counts.delete(id);
-    }
-  }
-}
-
-/**
- * What an engine is asked, in bytes: a model is sent it as JSON, which is there as text and as bytes while it is sent, and
- * the messages stay.
- */
-export function questionBytes(
-  content: string,
-  history: readonly HistoryMessage[] = [],
-  format?: ReplyFormat,
-): number {
-  const asked = content.length + formatLength(format);
-  return 3 * history.reduce((sum, message) => sum + message.content.length, asked);
-}
-
-/** How long the form is that a reply is to have, in characters. */
-export function formatLength(format: ReplyFormat | undefined): number {
-  return format ? JSON.stringify(format).length : 0;
 }

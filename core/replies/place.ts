@@ -17,7 +17,7 @@ import {
 import type { ReplyContext } from "./context.ts";
 import type { RunningReplies } from "./running.ts";
 import type { Replaced } from "./saver.ts";
-import { requireRoom } from "./token-budgets.ts";
+import { requireRoom } from "./limits.ts";
 
 /** Where a message goes, and what it may take the place of. */
 export interface Placed extends Reach {

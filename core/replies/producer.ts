@@ -16,13 +16,13 @@ import {
   type Turn,
   type TwinEngine,
 } from "../twins/engine.ts";
-import { type Production, questionBytes, type ReplyContext } from "./context.ts";
+import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, type DraftWatcher, failed, type Outcome, toldOf } from "./draft.ts";
 import { type FeedSource, ReplyFeed } from "./feed.ts";
 import { askGuarded } from "./guarding.ts";
 import { ReplyReport } from "./report.ts";
 import { type Replaced, retryMs, Saver } from "./saver.ts";
-import { tellEstimated } from "./token-budgets.ts";
+import { questionBytes, tellEstimated } from "./limits.ts";
 
 /** A reply that this process produces. */
 export class Producer implements FeedSource, DraftWatcher {

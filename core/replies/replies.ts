@@ -14,13 +14,14 @@ import type { Twin } from "../twins/twins.ts";
 import { shuttingDown, tooMuchAtOnce } from "../wire/errors.ts";
 import type { ClientSignal } from "../wire/request.ts";
 import type { EventStream } from "../wire/sse.ts";
-import { type ReplyContext, RunningCounts } from "./context.ts";
+import type { ReplyContext } from "./context.ts";
 import { ConversationCache, type KnownConversation } from "./conversation-cache.ts";
 import { ConversationChanges } from "./conversation-changes.ts";
 import { type ConversationFollow, ConversationStreams } from "./conversation-stream.ts";
 import { cancelled } from "./draft.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
 import { type FollowOptions, followReply } from "./follower.ts";
+import { RunningCounts } from "./limits.ts";
 import { startRetention } from "./retention.ts";
 import { RunningReplies, tellHost } from "./running.ts";
 import {
@@ -37,7 +38,7 @@ import { StoredReplies } from "./stored-reply.ts";
 import { Sweeper } from "./sweeper.ts";
 import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored.ts";
 
-export type { RunningLimit } from "./context.ts";
+export type { RunningLimit } from "./limits.ts";
 export type { KnownConversation } from "./conversation-cache.ts";
 export type { ReplyFeed } from "./feed.ts";
 export type { Said, Say, Send, Sent } from "./send.ts";

@@ -6,9 +6,10 @@
 
 import type { MessageRecord } from "../store/records.ts";
 import { tooMuchAtOnce } from "../wire/errors.ts";
-import { type Production, questionBytes, type ReplyContext } from "./context.ts";
+import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, type Outcome } from "./draft.ts";
 import type { ReplyFeed } from "./feed.ts";
+import { questionBytes } from "./limits.ts";
 import { Producer } from "./producer.ts";
 import type { Replaced } from "./saver.ts";
 import type { StoredReplies } from "./stored-reply.ts";

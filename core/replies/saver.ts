@@ -20,7 +20,7 @@ import type { Lease, SaveResult } from "../store/store.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, type Draft, type Outcome } from "./draft.ts";
 import type { ReplyFeed } from "./feed.ts";
-import { tellReached } from "./token-budgets.ts";
+import { tellReached } from "./limits.ts";
 
 /** How often a follower on another process says that it is there, in milliseconds. */
 export const announceMs = 2000;

@@ -12,14 +12,14 @@ import type { TokenBudget, TokenReservation } from "../store/token-budgets.ts";
 import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
 import { answeredByPerson, tooMuchAtOnce, validationError } from "../wire/errors.ts";
-import { questionBytes, type ReplyContext, type RunningLimit } from "./context.ts";
+import type { ReplyContext } from "./context.ts";
 import { decide } from "./decisions.ts";
 import type { ReplyFeed } from "./feed.ts";
 import { type Placed, storeInPlace } from "./place.ts";
 import type { Producer } from "./producer.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
-import { budgetsOf, reservationOf, tellReached } from "./token-budgets.ts";
+import { budgetsOf, questionBytes, type RunningLimit, reservationOf, tellReached } from "./limits.ts";
 
 /** How long to wait for the store to say whether a send was stored, in milliseconds. */
 const lookMs = 2000;

@@ -14,7 +14,7 @@ import { decidedBefore } from "./decisions.ts";
 import { cancelled, failed } from "./draft.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
-import { tellReached } from "./token-budgets.ts";
+import { tellReached } from "./limits.ts";
 
 /** Pause between two looks, in milliseconds. */
 const sweepMs = 2000;

@@ -9,14 +9,21 @@ import { ended, type MessageRecord } from "../store/records.ts";
 import type { EngineProgress, HistoryMessage, TwinEngine } from "../twins/engine.ts";
 import { twinRevision } from "../twins/twins.ts";
 import { tooMuchAtOnce } from "../wire/errors.ts";
-import { questionBytes, type ReplyContext } from "./context.ts";
+import type { ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, failed, toldOf } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
 import { askGuarded } from "./guarding.ts";
 import { readMemory, requireEngine, tooLong } from "./producer.ts";
 import { ReplyReport } from "./report.ts";
 import { newMessages, type Send } from "./send.ts";
-import { budgetsOf, requireRoom, reservationOf, tellEstimated, tellReached } from "./token-budgets.ts";
+import {
+  budgetsOf,
+  questionBytes,
+  requireRoom,
+  reservationOf,
+  tellEstimated,
+  tellReached,
+} from "./limits.ts";
 
 /** What is asked, by whom. */
 export interface UnstoredTurn

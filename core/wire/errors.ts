@@ -6,7 +6,6 @@
 
 import type { CredentialRefused } from "../base/observe.ts";
 import { type MessageRecord, mostBranches, type ReplyFailure } from "../store/records.ts";
-import type { TokenBudgetState } from "../store/token-budgets.ts";
 
 const statusByCode = {
   invalid_request: 400,
@@ -214,22 +213,6 @@ export function conversationBusy(messageId: string): ApiError {
       details: { messageId },
       headers: { "Retry-After": "1" },
     },
-  );
-}
-
-/** 429: a budget of tokens is used up. `resetAt`, `now`: milliseconds. */
-export function overBudget(
-  { scope, period, limit }: Pick<TokenBudgetState, "scope" | "period" | "limit">,
-  resetAt: number,
-  now: number,
-): ApiError {
-  const whose = { key: "the key's", endUser: "the end user's", twin: "the twin's", owner: "the owner's" };
-  const until = new Date(resetAt).toISOString();
-  const seconds = Math.min(86_400, Math.max(1, Math.ceil((resetAt - now) / 1000)));
-  return new ApiError(
-    "budget_exceeded",
-    `All of ${whose[scope]} ${limit} tokens a ${period} are used or reserved; there are new ones from ${until.slice(0, 10)} on.`,
-    { details: { scope, limit, resetAt: until }, headers: { "Retry-After": String(seconds) } },
   );
 }
 

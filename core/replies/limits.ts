@@ -1,9 +1,12 @@
 /**
- * What replies take of budgets of tokens: reserved as they begin, settled as they end.
+ * The limits that may refuse a reply: how many run at once (`too_many_running`), budgets of tokens (`budget_exceeded`), the
+ * memory of the process (`unavailable`). The hourly limit of requests, `rate_limited`, comes before: it is in
+ * `core/http/rate-limit.ts`. Which limits a caller has, `core/http/admission.ts` says.
  *
  * @module
  */
 
+import type { Log } from "../base/log.ts";
 import type { MessageRecord } from "../store/records.ts";
 import {
   endOfPeriod,
@@ -15,8 +18,40 @@ import {
 } from "../store/token-budgets.ts";
 import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
-import { overBudget } from "../wire/errors.ts";
-import { formatLength, type ReplyContext } from "./context.ts";
+import { ApiError } from "../wire/errors.ts";
+
+/** A limit that a reply counts towards: of a key, an end user or a host's user. */
+export interface RunningLimit {
+  readonly id: string;
+  /** How many replies may run at once. */
+  readonly most: number;
+}
+
+/** Counts the replies that this process produces, by what limits them. */
+export class RunningCounts {
+  readonly #counts = new Map<string, number>();
+
+  /** @throws {ApiError} `too_many_running` if one more would break a limit. Nothing is counted then. */
+  enter(limits: readonly RunningLimit[]): void {
+    for (const { id, most } of limits) {
+      if ((this.#counts.get(id) ?? 0) < most) continue;
+      const message = `${most} replies are running already; wait until one has ended, or cancel one.`;
+      throw new ApiError("too_many_running", message, {
+        details: { limit: most },
+        headers: { "Retry-After": "5" },
+      });
+    }
+    for (const { id } of limits) this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
+  }
+
+  leave(limits: readonly RunningLimit[]): void {
+    for (const { id } of limits) {
+      const left = (this.#counts.get(id) ?? 0) - 1;
+      if (left > 0) this.#counts.set(id, left);
+      else this.#counts.delete(id);
+    }
+  }
+}
 
 /** What a reply counts towards, and whom it asks. */
 export interface Spending {
@@ -73,12 +108,22 @@ export function requireRoom(spent: readonly TokenBudgetState[], now: number): vo
   const [last] = spent.toSorted(
     (one, other) => endOfPeriod(other.period, now) - endOfPeriod(one.period, now),
   );
-  if (last) throw overBudget(last, endOfPeriod(last.period, now), now);
+  if (!last) return;
+  const { scope, period, limit } = last;
+  const resetAt = endOfPeriod(period, now);
+  const whose = { key: "the key's", endUser: "the end user's", twin: "the twin's", owner: "the owner's" };
+  const until = new Date(resetAt).toISOString();
+  const seconds = Math.min(86_400, Math.max(1, Math.ceil((resetAt - now) / 1000)));
+  throw new ApiError(
+    "budget_exceeded",
+    `All of ${whose[scope]} ${limit} tokens a ${period} are used or reserved; there are new ones from ${until.slice(0, 10)} on.`,
+    { details: { scope, limit, resetAt: until }, headers: { "Retry-After": String(seconds) } },
+  );
 }
 
 /** Says in the log that 80 or 100 % of budgets are used up. */
 export function tellReached(
-  { log }: Pick<ReplyContext, "log">,
+  { log }: { readonly log: Log },
   reached: boolean | readonly ReachedBudget[] = [],
 ): void {
   if (typeof reached === "boolean") return;
@@ -96,7 +141,7 @@ const estimated = new WeakSet<TwinEngine>();
 
 /** Says once in the log that what an engine's replies take is estimated, as its model does not count its tokens. */
 export function tellEstimated(
-  { log }: Pick<ReplyContext, "log">,
+  { log }: { readonly log: Log },
   engine: TwinEngine | undefined,
   { content, status, usage }: Pick<MessageRecord, "content" | "status" | "usage">,
 ): void {
@@ -106,4 +151,22 @@ export function tellEstimated(
     "warn",
     "a model does not count its tokens: for budgets, they are estimated by what it is told and writes",
   );
+}
+
+/**
+ * What an engine is asked, in bytes: a model is sent it as JSON, which is there as text and as bytes while it is sent, and
+ * the messages stay.
+ */
+export function questionBytes(
+  content: string,
+  history: readonly HistoryMessage[] = [],
+  format?: ReplyFormat,
+): number {
+  const asked = content.length + formatLength(format);
+  return 3 * history.reduce((sum, message) => sum + message.content.length, asked);
+}
+
+/** How long the form is that a reply is to have, in characters. */
+function formatLength(format: ReplyFormat | undefined): number {
+  return format ? JSON.stringify(format).length : 0;
 }
