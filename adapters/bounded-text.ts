@@ -31,7 +31,7 @@ export class HeldAnswer {
     return heldBytes <= mostAtOnce;
   }
 
-  /** Nothing is held any more, or all of it by somebody else. */
+  /** Nothing is held any more, or all of it by another holder. */
   release(): void {
     heldBytes -= this.#bytes;
     this.#bytes = 0;

@@ -82,7 +82,7 @@ export class Conversations {
   }
 
   /**
-   * Newest first. `metadata`: those that have all of these pairs. `waiting`: those in which somebody waits for a person, the
+   * Newest first. `metadata`: those that have all of these pairs. `waiting`: those in which a user waits for a person, the
    * longest wait first.
    */
   list(

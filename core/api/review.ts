@@ -1,5 +1,5 @@
 /**
- * The endpoints by which an owner sees how replies are taken: what people think of them, and what was asked in vain.
+ * The endpoints by which an owner sees how replies are taken: what people think of them, and what was left unanswered.
  *
  * @module
  */

@@ -50,7 +50,7 @@ export class MemoryBudget {
   readonly #all = new Account("", mostOfAll);
   readonly #accounts = new Map<string, Account>();
 
-  /** Begins to hold memory for somebody. */
+  /** Begins to count what an owner or an end user holds. */
   hold(holder: Holder): Held {
     return new Hold(() => this.#open(holder), this.#close);
   }

@@ -11,7 +11,7 @@ import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
 /** The maximum size of a body, in bytes, unless its route has another. */
 export const maxBodyBytes = 256 * 1024;
 
-/** For how long a body may be silent, in milliseconds, and how fast it must arrive from then on, in bytes a millisecond. */
+/** For how long a body may be silent, in milliseconds, and how fast it must arrive later, in bytes a millisecond. */
 const patienceMs = 5_000;
 const leastSpeed = 65.536;
 

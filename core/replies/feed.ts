@@ -113,7 +113,7 @@ export class ReplyFeed {
   continuedFrom: number | null = null;
   #source = noSource;
   readonly #followers = new Set<() => void>();
-  /** What the text holds, while there is somebody for whom it is kept. */
+  /** What the text holds, while it is kept. */
   readonly #memory: Held;
   #keepers = 0;
   #counted = 0;

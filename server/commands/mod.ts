@@ -132,7 +132,7 @@ export const commands = {
   tests: command({
     takes: "--twin <twin> [--sub alice] [--url http://…]",
     about:
-      "print golden questions for a twin's front matter, of what people asked in vain and what they thought of replies",
+      "print golden questions for a twin's front matter, of what was left unanswered and what people thought of replies",
     flags: ["twin", "sub", "url"],
     read: (flags) => ({
       twinId: flags.get("twin") ?? missing("tests needs --twin, the id of a twin"),

@@ -1,5 +1,5 @@
 /**
- * Makes golden questions of what people asked in vain, and of what they thought of replies.
+ * Makes golden questions of what was left unanswered, and of what people thought of replies.
  *
  * @module
  */

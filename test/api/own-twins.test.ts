@@ -705,7 +705,7 @@ describe("twins that their owners make", () => {
     assert.deepEqual([await isReadFor("one"), await isReadFor("two")], [false, true]);
   });
 
-  test("a question asked in vain is answered once it is taught, and all other bytes stay", async () => {
+  test("a question left unanswered is answered once it is taught, and all other bytes stay", async () => {
     await using service = await open();
     await service.made("odd/file", file);
     const taught = { question: "Do you take dogs?", answer: "Dogs are welcome on a lead." };

@@ -1,5 +1,5 @@
 /**
- * The desk's tab of an owner's own twins: making, correcting, trying and taking back one; and answering what was asked in vain.
+ * The desk's tab of an owner's own twins: making, correcting, trying and taking back one; and answering what was left unanswered.
  */
 
 import assert from "node:assert/strict";
@@ -234,7 +234,7 @@ for (const { name, skip, start } of sharedBrowsers) {
       assert.match(await stored("left"), /twin_not_found/);
     });
 
-    test("what was asked in vain is answered beside it, and taken back; an operator's twin is told where", async () => {
+    test("what was left unanswered is answered beside it, and taken back; an operator's twin is told where", async () => {
       await store("taught", file);
       await using page = await open();
       await page.click("#tab-talk");

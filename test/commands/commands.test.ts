@@ -183,7 +183,7 @@ test("key makes none that no server would know", async () => {
   assertRefusal(await made, /memory:.+no server would know the key.+--url/);
 });
 
-test("tests makes golden questions of what was asked in vain and rated, which check then asks", async () => {
+test("tests makes golden questions of what was left unanswered and rated, which check then asks", async () => {
   const text =
     "You keep a lighthouse.\n\n## The lamp\n\nThe lamp burns paraffin oil.\n\n## Visits\n\nOn Sundays.\n";
   const { folder, flags } = await makeFolder({ "odd.md": `---\nname: Odd\nengine: knowledge\n---\n${text}` });

@@ -18,7 +18,7 @@ interface Rated {
   readonly sources: readonly { readonly heading: string }[] | null;
 }
 
-/** What is printed where people asked this in vain, and rated that. */
+/** What is printed where this was left unanswered, and that was rated. */
 function printed(questions: readonly string[], rated: readonly Rated[] = []): Promise<string> {
   const client = {
     twins: { get: async () => ({ id: "odd" }) },

@@ -93,7 +93,7 @@ for (const [language, messages] of Object.entries(requests)) {
     for (const content of messages) {
       const { isHandedOver, events } = await ask(content, { twin: own });
       assert.equal(isHandedOver, true, content);
-      assert.deepEqual(events, [], "nothing was looked for, so nothing was asked in vain");
+      assert.deepEqual(events, [], "nothing was looked for, so nothing was left unanswered");
     }
     const { text } = await ask(messages[0] ?? "", { twin: own });
     const english = await ask("human", { twin });

@@ -105,7 +105,7 @@ export class ConversationView {
     return this.#opened?.running?.content.length ?? 0;
   }
 
-  /** Shows the messages so far, and what happens from then on, whoever does it. `isNew`: there are no messages. */
+  /** Shows the messages so far, and what anybody does in it later. `isNew`: there are no messages. */
   async open(isNew = false): Promise<void> {
     const { greeting, name } = this.#twin;
     const { conversation } = this;

@@ -25,7 +25,7 @@ const livelyMs = 120_000;
 /** How many conversations are listed. */
 const limit = 100;
 
-/** Where the tab keeps the name to answer under, and whether to say when somebody new waits. */
+/** Where the tab keeps the name to answer under, and whether to say when another user waits. */
 const namePlace = "playground author";
 const bellPlace = "playground bell";
 
@@ -147,7 +147,7 @@ export class Inbox {
     document.title = this.#bell.checked && total > 0 ? `(${total}) ${this.#pageTitle}` : this.#pageTitle;
   }
 
-  /** Says that somebody new waits, where that is wanted. */
+  /** Says that another user waits, if that is switched on. */
   #tell(): void {
     if (!this.#bell.checked) return;
     announce("Somebody waits for a person.");

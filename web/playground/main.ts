@@ -463,7 +463,7 @@ const selectTab = makeTabs(page.tabs, (panel) => {
   }
 });
 
-/** Who answers what was asked in vain: an owner who makes twins here. */
+/** Who answers what was left unanswered: an owner who makes twins here. */
 function answering(): Answering | undefined {
   const { client, token } = required(session);
   if (token === undefined || byId("tab-own-twins", HTMLElement).hidden) return undefined;

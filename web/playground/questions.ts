@@ -20,7 +20,7 @@ const limit = 10;
 /** What opens a conversation at a message. */
 export type OpenMessage = (conversationId: string, messageId: string) => void;
 
-/** Shows the tab anew. `answering`: who answers what was asked in vain. */
+/** Shows the tab anew. `answering`: who answers what was left unanswered. */
 export function openQuestions(
   client: TwinClient,
   twins: readonly Twin[],

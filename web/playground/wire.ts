@@ -35,7 +35,7 @@ export class Wire {
     return this.#gap !== undefined;
   }
 
-  /** Breaks all streams. Whoever reads them tries in vain to go on, until the wire is joined. */
+  /** Breaks all streams. Their readers cannot go on until the wire is joined. */
   cut(): void {
     let join = () => {};
     const joined = new Promise<void>((resolve) => {

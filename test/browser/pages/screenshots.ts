@@ -64,7 +64,7 @@ async function talk(page: Page): Promise<void> {
   await page.locator("#wire .cut").evaluate((line) => line.scrollIntoView({ block: "center" }));
 }
 
-/** Rates the reply, asks in vain, and makes a key. */
+/** Rates the reply, asks what no twin answers, and makes a key. */
 async function desk(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Good reply" }).click();
   await page.locator(".tool[aria-pressed=true]").waitFor();

@@ -1,5 +1,5 @@
 /**
- * Answering what was asked in vain, beside the question.
+ * Answering what was left unanswered, beside the question.
  *
  * @module
  */
