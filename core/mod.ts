@@ -13,7 +13,7 @@ export {
   type VerifyToken,
 } from "./auth/jwt.ts";
 export { type PublicKey, readPublicKey } from "./auth/public-key.ts";
-export { type Clock, systemClock } from "./base/clock.ts";
+export type { Clock } from "./base/clock.ts";
 export type { RandomBytes, Sha256 } from "./base/ids.ts";
 export type { Log, LogLevel } from "./base/log.ts";
 export type { RequestsPerHour } from "./http/rate-limit.ts";
@@ -69,14 +69,4 @@ export {
   type FieldError,
 } from "./wire/errors.ts";
 export type { Answer, ClientSignal, IncomingRequest, RequestBody, RequestHeaders } from "./wire/request.ts";
-export type {
-  ApiKeyResource,
-  ConversationResource,
-  CreatedApiKeyResource,
-  MessageResource,
-  Pagination,
-  StreamEventData,
-  TwinResource,
-  UsageResource,
-} from "./wire/schemas.ts";
 export type { EventStream } from "./wire/sse.ts";

@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
-import type { HistoryMessage, MessageResource, TwinEngine } from "../../core/mod.ts";
+import type { HistoryMessage, TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
-import type { ConversationResource } from "../../core/wire/schemas.ts";
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { type Chat, type ChatOptions, openChat } from "../support/chat.ts";
 import {
   assertErrorAnswer,

@@ -4,8 +4,12 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ConversationResource, MessageResource, UsageResource } from "../../core/mod.ts";
-import type { ClientTokenResource } from "../../core/wire/schemas.ts";
+import type {
+  ClientTokenResource,
+  ConversationResource,
+  MessageResource,
+  UsageResource,
+} from "../../core/wire/schemas.ts";
 import {
   assertErrorAnswer,
   assertRefusedField,

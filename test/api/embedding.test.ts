@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  ApiError,
-  createTwinList,
-  type HostUser,
-  type LogLevel,
-  type UsageResource,
-} from "../../core/mod.ts";
+import { ApiError, createTwinList, type HostUser, type LogLevel } from "../../core/mod.ts";
 import type { IncomingRequest } from "../../core/wire/request.ts";
+import type { UsageResource } from "../../core/wire/schemas.ts";
 import { createService } from "../../mod.ts";
 import {
   assertErrorAnswer,

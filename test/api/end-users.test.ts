@@ -4,14 +4,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  type ConversationResource,
-  createMemoryLimiter,
-  type MessageResource,
-  type RateLimiter,
-} from "../../core/mod.ts";
+import { createMemoryLimiter, type RateLimiter } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
-import type { ClientTokenResource } from "../../core/wire/schemas.ts";
+import type { ClientTokenResource, ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { joined } from "../support/clock.ts";
 import {

@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate } from "node:timers";
-import {
-  createEchoEngine,
-  type MessageResource,
-  ModelError,
-  type Pagination,
-  type TwinEngine,
-} from "../../core/mod.ts";
-import type { ConversationResource } from "../../core/wire/schemas.ts";
+import { createEchoEngine, ModelError, type TwinEngine } from "../../core/mod.ts";
+import type { ConversationResource, MessageResource, Pagination } from "../../core/wire/schemas.ts";
 import { type Chat, type ChatOptions, openChat } from "../support/chat.ts";
 import {
   assertErrorAnswer,

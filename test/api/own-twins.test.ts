@@ -7,8 +7,9 @@ import { createTwinReader as createFolderReader } from "../../adapters/twin-file
 import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { sha256 } from "../../core/base/ids.ts";
 import type { LogLevel } from "../../core/base/log.ts";
-import { createEchoEngine, type TwinEngine, type TwinResource } from "../../core/mod.ts";
+import { createEchoEngine, type TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
+import type { TwinResource } from "../../core/wire/schemas.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { docx, paragraph } from "../documents/fixture.ts";
 import { createRandom } from "../simulation/world.ts";

@@ -5,8 +5,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { MessageResource, TwinEngine } from "../../core/mod.ts";
-import type { ConversationResource } from "../../core/wire/schemas.ts";
+import type { TwinEngine } from "../../core/mod.ts";
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { dataOf, inProcess } from "../support/harness.ts";
 

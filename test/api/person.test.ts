@@ -4,13 +4,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  createTwinList,
-  type HistoryMessage,
-  type MessageResource,
-  type TwinEngine,
-} from "../../core/mod.ts";
-import type { ConversationResource } from "../../core/wire/schemas.ts";
+import { createTwinList, type HistoryMessage, type TwinEngine } from "../../core/mod.ts";
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { readConversation } from "../support/event-reader.ts";
 import { assertErrorAnswer, dataOf, errorOf, inProcess, newTwin, transports } from "../support/harness.ts";

@@ -4,8 +4,13 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ConversationResource, MessageResource, TwinEngine } from "../../core/mod.ts";
-import type { ClientTokenResource, FeedbackResource } from "../../core/wire/schemas.ts";
+import type { TwinEngine } from "../../core/mod.ts";
+import type {
+  ClientTokenResource,
+  ConversationResource,
+  FeedbackResource,
+  MessageResource,
+} from "../../core/wire/schemas.ts";
 import { openChat } from "../support/chat.ts";
 import {
   assertErrorAnswer,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createTwinList, type Pagination, type TwinResource, type TwinSource } from "../../core/mod.ts";
+import { createTwinList, type TwinSource } from "../../core/mod.ts";
+import type { Pagination, TwinResource } from "../../core/wire/schemas.ts";
 import { createManualClock } from "../support/clock.ts";
 import {
   assertErrorAnswer,

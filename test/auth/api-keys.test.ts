@@ -4,8 +4,8 @@ import { describe, test } from "node:test";
 import { crc32 } from "node:zlib";
 import { apiKeys, createApiKey } from "../../core/auth/secrets.ts";
 import { systemRandom } from "../../core/base/ids.ts";
-import type { ApiKeyResource, CreatedApiKeyResource } from "../../core/mod.ts";
 import { type ApiKeyRecord, createMemoryStore, type Store } from "../../core/store/mod.ts";
+import type { ApiKeyResource, CreatedApiKeyResource } from "../../core/wire/schemas.ts";
 import { openChat } from "../support/chat.ts";
 import {
   assertErrorAnswer,

@@ -3,14 +3,9 @@ import { describe, test } from "node:test";
 import { routes } from "../../core/api/routes.ts";
 import { signToken } from "../../core/auth/jwt.ts";
 import { createApiKey } from "../../core/auth/secrets.ts";
-import {
-  ApiError,
-  type ApiKeyResource,
-  type CreatedApiKeyResource,
-  type ErrorCode,
-  type Log,
-} from "../../core/mod.ts";
+import { ApiError, type ErrorCode, type Log } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
+import type { ApiKeyResource, CreatedApiKeyResource } from "../../core/wire/schemas.ts";
 import { countCalls } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
 import {

@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { createTwinList, type MessageResource, type Tool, type TwinEngine } from "../../core/mod.ts";
+import { createTwinList, type Tool, type TwinEngine } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import {
   delta,
   endMarker,

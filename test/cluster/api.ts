@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import type { MessageResource } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { assertConforms } from "../support/conformance.ts";
 import { dataOf, parseEvents, textOf } from "../support/harness.ts";
 import { call, either, historyOf, type Servers } from "./clients.ts";

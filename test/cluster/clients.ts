@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import type { MessageResource } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { dataOf, jsonRequest, parseEvents, textOf } from "../support/harness.ts";
 import { until } from "../support/until.ts";
 import { type ServerProcess, token } from "./server.ts";

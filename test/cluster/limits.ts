@@ -5,8 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
-import type { UsageResource } from "../../core/mod.ts";
-import type { ClientTokenResource } from "../../core/wire/schemas.ts";
+import type { ClientTokenResource, UsageResource } from "../../core/wire/schemas.ts";
 import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { createPostgres, skipWithoutPrograms } from "../postgres/private-postgres.ts";
 import { createRedis, type PrivateRedis, skipWithoutRedis } from "../redis/private-redis.ts";

@@ -10,7 +10,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
-import type { MessageResource } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { dataOf } from "../support/harness.ts";

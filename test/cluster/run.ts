@@ -8,7 +8,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { MessageResource } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { createPostgres, skipWithoutPrograms } from "../postgres/private-postgres.ts";
 import { createRedis, skipWithoutRedis } from "../redis/private-redis.ts";

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { signToken } from "../../core/auth/jwt.ts";
-import type { MessageResource } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { startToolServer } from "../mcp-servers/tool-server.ts";
 import { begin, call, createModelServer, delta, endMarker, finish } from "../openai-models/model-server.ts";
 import { startServer } from "../server/process.ts";

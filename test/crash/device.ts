@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import type { MessageResource } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { readConversation } from "../support/event-reader.ts";
 import { jsonRequest } from "../support/harness.ts";
 import { Told } from "../support/told.ts";

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { signToken } from "../../core/auth/jwt.ts";
-import type { MessageResource } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { type ServerProcess, startServer } from "../server/process.ts";
 import { dataOf, jsonRequest } from "../support/harness.ts";

@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import type { ConversationResource, MessageResource } from "../../core/mod.ts";
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { type EventReader, readEvents } from "../support/event-reader.ts";
 import { createGate } from "../support/gate.ts";
 import { dataOf, jsonRequest } from "../support/harness.ts";

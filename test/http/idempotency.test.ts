@@ -4,8 +4,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { MessageResource } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { acceptedId, type Chat, countCalls, openChat } from "../support/chat.ts";
 import { readEvents } from "../support/event-reader.ts";
 import {

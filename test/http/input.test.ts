@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ConversationResource, IncomingRequest, MessageResource } from "../../core/mod.ts";
+import type { IncomingRequest } from "../../core/mod.ts";
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { settle } from "../support/clock.ts";
 import {
   assertErrorAnswer,

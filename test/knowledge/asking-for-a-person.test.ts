@@ -4,8 +4,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createTwinList, type MessageResource } from "../../core/mod.ts";
-import type { ConversationResource } from "../../core/wire/schemas.ts";
+import { createTwinList } from "../../core/mod.ts";
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { openChat } from "../support/chat.ts";
 import { dataOf, inProcess } from "../support/harness.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Scope, UsageResource } from "../../core/mod.ts";
+import type { Scope } from "../../core/mod.ts";
+import type { UsageResource } from "../../core/wire/schemas.ts";
 import {
   assertErrorAnswer,
   dataOf,

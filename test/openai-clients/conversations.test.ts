@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ConversationResource, MessageResource } from "../../core/mod.ts";
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { dataOf, inProcess, jsonRequest } from "../support/harness.ts";
 import { assertParam, type OpenAIFixture, openOpenAI, readData, startSeconds } from "./fixture.ts";
 

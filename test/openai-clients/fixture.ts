@@ -4,14 +4,9 @@
 
 import assert from "node:assert/strict";
 import { createOpenAIApi, type OpenAIApiOptions } from "../../adapters/openai-clients/mod.ts";
-import {
-  type ConversationResource,
-  createEchoEngine,
-  createTwinList,
-  type MessageResource,
-  type ServiceOptions,
-} from "../../core/mod.ts";
+import { createEchoEngine, createTwinList, type ServiceOptions } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import {
   dataOf,
   type Fixture,

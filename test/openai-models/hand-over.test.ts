@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOpenAIEngine } from "../../adapters/openai-models/mod.ts";
-import { createTwinList, type MessageResource, type Tool } from "../../core/mod.ts";
-import type { ConversationResource } from "../../core/wire/schemas.ts";
+import { createTwinList, type Tool } from "../../core/mod.ts";
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { openChat } from "../support/chat.ts";
 import { dataOf, inProcess, newTwin } from "../support/harness.ts";
 import * as model from "./model-server.ts";

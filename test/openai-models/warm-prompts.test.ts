@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOpenAIEngine, type ModelTransport } from "../../adapters/openai-models/mod.ts";
-import { createTwinList, type MessageResource } from "../../core/mod.ts";
+import { createTwinList } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { openChat } from "../support/chat.ts";
 import { dataOf, inProcess } from "../support/harness.ts";
 import { inPieces } from "./fixture.ts";

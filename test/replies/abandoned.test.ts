@@ -5,8 +5,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sleep } from "../../core/base/clock.ts";
-import type { Log, MessageResource } from "../../core/mod.ts";
+import type { Log } from "../../core/mod.ts";
 import { createMemoryStore, type Store, StoreUnavailable } from "../../core/store/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { openChat, withOutages } from "../support/chat.ts";
 import { createManualClock } from "../support/clock.ts";
 import { dataOf, inProcess, startOfTests } from "../support/harness.ts";

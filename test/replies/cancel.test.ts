@@ -4,8 +4,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MessageResource } from "../../core/mod.ts";
 import { createMemoryStore, type Store, StoreUnavailable } from "../../core/store/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { acceptedId, type ChatOptions, openChat } from "../support/chat.ts";
 import { createGate } from "../support/gate.ts";
 import { dataOf, errorOf, inProcess, textOf } from "../support/harness.ts";

@@ -10,11 +10,11 @@ import {
   type EngineProgress,
   type EngineResult,
   type Log,
-  type MessageResource,
   ModelError,
   type TwinEngine,
 } from "../../core/mod.ts";
 import { createMemoryStore, type Store, StoreUnavailable } from "../../core/store/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { acceptedId, type Chat, openChat } from "../support/chat.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";

@@ -4,14 +4,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import {
-  createTwinList,
-  type Guard,
-  type MessageResource,
-  type ServiceOptions,
-  type TwinEngine,
-} from "../../core/mod.ts";
+import { createTwinList, type Guard, type ServiceOptions, type TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { openMcp } from "../mcp-clients/fixture.ts";
 import { openOpenAI } from "../openai-clients/fixture.ts";
 import { type Chat, openChat, withOutages } from "../support/chat.ts";

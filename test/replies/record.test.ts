@@ -4,7 +4,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTwinList, type MessageResource, type Twin } from "../../core/mod.ts";
+import { createTwinList, type Twin } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { openChat } from "../support/chat.ts";
 import { dataOf, inProcess, newTwin, openFixture } from "../support/harness.ts";

@@ -4,8 +4,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ConversationResource, Log } from "../../core/mod.ts";
+import type { Log } from "../../core/mod.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
+import type { ConversationResource } from "../../core/wire/schemas.ts";
 import { type Chat, type ChatOptions, countCalls, openChat } from "../support/chat.ts";
 import { readConversation } from "../support/event-reader.ts";
 import { assertErrorAnswer, dataOf, inProcess, transports } from "../support/harness.ts";

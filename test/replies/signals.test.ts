@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { sleep } from "../../core/base/clock.ts";
-import type { MessageResource } from "../../core/mod.ts";
 import {
   createMemoryStore,
   type SignalTopic,
@@ -10,6 +9,7 @@ import {
   StoreUnavailable,
 } from "../../core/store/mod.ts";
 import { isEventStream } from "../../core/wire/request.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { createManualClock, joined, type ManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";

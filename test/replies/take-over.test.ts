@@ -4,8 +4,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { createTwinList, type Log, type MessageResource } from "../../core/mod.ts";
+import { createTwinList, type Log } from "../../core/mod.ts";
 import { type Store, StoreUnavailable } from "../../core/store/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { acceptedId, type Chat, withOutages } from "../support/chat.ts";
 import type { EventReader } from "../support/event-reader.ts";
 import { dataOf, newTwin, type StreamEvent, textOf } from "../support/harness.ts";

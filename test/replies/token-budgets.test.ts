@@ -7,9 +7,9 @@ import { describe, test } from "node:test";
 import { createMcpApi } from "../../adapters/mcp-clients/mod.ts";
 import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { signToken } from "../../core/auth/jwt.ts";
-import { createEchoEngine, createTwinList, type Log, type UsageResource } from "../../core/mod.ts";
+import { createEchoEngine, createTwinList, type Log } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
-import type { ClientTokenResource, CreatedApiKeyResource } from "../../core/wire/schemas.ts";
+import type { ClientTokenResource, CreatedApiKeyResource, UsageResource } from "../../core/wire/schemas.ts";
 import { type Chat, type ChatOptions, countCalls, openChat } from "../support/chat.ts";
 import { createManualClock } from "../support/clock.ts";
 import {

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type MessageResource, systemClock } from "../../core/mod.ts";
+import { systemClock } from "../../core/base/clock.ts";
 import {
   type BeginReply,
   type BeginResult,
@@ -12,6 +12,7 @@ import {
   type Store,
   StoreUnavailable,
 } from "../../core/store/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { acceptedId, openChat, withOutages } from "../support/chat.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";

@@ -13,7 +13,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { test } from "node:test";
 import { build } from "esbuild";
-import type { MessageResource } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { dataOf, eventsOf, jsonRequest, textOf } from "../support/harness.ts";
 import { until } from "../support/until.ts";

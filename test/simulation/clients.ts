@@ -3,8 +3,9 @@
  * service answers.
  */
 
-import type { Answer, ConversationResource, MessageResource } from "../../core/mod.ts";
+import type { Answer } from "../../core/mod.ts";
 import type { MessageRecord } from "../../core/store/mod.ts";
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { parseEvents } from "../support/harness.ts";
 import { type Ask, createAsk, dataOf, errorOf, keyHeader } from "./asking.ts";
 import type { EngineHouse, EngineRun } from "./engine.ts";

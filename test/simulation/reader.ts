@@ -3,8 +3,9 @@
  */
 
 import assert from "node:assert/strict";
-import type { EventStream, MessageResource } from "../../core/mod.ts";
+import type { EventStream } from "../../core/mod.ts";
 import { messageResource } from "../../core/wire/resources.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { whole } from "../contracts/whole.ts";
 import { parseEvents, type StreamEvent } from "../support/harness.ts";
 import { isEndedElsewhere, type Ledger, type StoredReply } from "./ledger.ts";

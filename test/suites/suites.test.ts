@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { TwinClient } from "../../client/mod.ts";
-import type { ConversationResource } from "../../core/mod.ts";
+import type { ConversationResource } from "../../core/wire/schemas.ts";
 import { dataOf, errorOf, type Fixture, inProcess, openFixture } from "../support/harness.ts";
 
 async function read<Suite>(name: string): Promise<Suite> {

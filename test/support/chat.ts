@@ -2,8 +2,9 @@
  * What the tests of replies share: a conversation with a twin whose engine the test plays itself.
  */
 
-import { createTwinList, type MessageResource, type ServiceOptions } from "../../core/mod.ts";
+import { createTwinList, type ServiceOptions } from "../../core/mod.ts";
 import { createMemoryStore, type Store, StoreUnavailable } from "../../core/store/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { createManualClock, type ManualClock } from "./clock.ts";
 import { type EventReader, readEvents } from "./event-reader.ts";
 import { dataOf, type Fixture, newTwin, openFixture, startOfTests, type Transport } from "./harness.ts";

@@ -11,16 +11,15 @@ import {
   createService,
   createTwinList,
   type ErrorObject,
-  type Pagination,
   type RateLimiter,
   type Scope,
   type Service,
   type ServiceOptions,
-  type StreamEventData,
   type Twin,
 } from "../../core/mod.ts";
 import type { WebhookDelivery } from "../../core/store/deliverer.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
+import type { Pagination, StreamEventData } from "../../core/wire/schemas.ts";
 import { createManualClock, type ManualClock } from "./clock.ts";
 import { assertConforms, assertEvent } from "./conformance.ts";
 import { serve } from "./runtime.ts";

@@ -2,7 +2,7 @@
  * What a device that looks on was told of a conversation, on one stream after another.
  */
 
-import type { ConversationResource, MessageResource } from "../../core/mod.ts";
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import type { ConversationEvent } from "./event-reader.ts";
 
 /** A reply that has ended, and its text as it was told. */
