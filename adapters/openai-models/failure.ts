@@ -60,7 +60,7 @@ const perhapsTooLong: ReadonlySet<number> = new Set([400, 413, 422, 500]);
 const toolless: ReadonlySet<number> = new Set([400, 404, 422, 501]);
 
 /** What may help after this status. */
-export function remedyFor(status: number, retryAfterMs = 0): Remedy {
+function remedyFor(status: number, retryAfterMs = 0): Remedy {
   const passes = status >= 500 || passing.has(status);
   return {
     retryAfterMs: passes ? retryAfterMs : never,

@@ -105,7 +105,7 @@ const public6 = rangeOf("2000::/3");
 const special6 = ["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"].map(rangeOf);
 
 /** Whether an IP address is one of the public internet, and of no range that stands for another address. */
-export function isPublic(address: string): boolean {
+function isPublic(address: string): boolean {
   const bits = bitsOf(address);
   if (bits === undefined) return false;
   if (isIP(address) === 4) return !special4.some((range) => isWithin(bits, range));

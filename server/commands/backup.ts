@@ -17,7 +17,7 @@ import { ConfigError, nameOf, type Settings } from "../settings.ts";
 import { readRequest, requestPath, signMs, writeRequest } from "./backup-requests.ts";
 
 /** Where the backup goes, and where its progress. */
-export interface BackupCommand {
+interface BackupCommand {
   readonly target: string;
   readonly log: Log;
   readonly show: (progress: BackupProgress) => void;
@@ -26,7 +26,7 @@ export interface BackupCommand {
 /**
  * Resolves with a line that says what was made, once that is on the disk. Rejects with one that says why nothing was.
  */
-export async function backUp({ database }: Settings, { target, log, show }: BackupCommand): Promise<string> {
+async function backUp({ database }: Settings, { target, log, show }: BackupCommand): Promise<string> {
   if (database.kind !== "sqlite") {
     const instead = database.kind === "postgres" ? "pg_dump copies PostgreSQL" : "memory: has no file";
     throw new ConfigError(`${nameOf("database")}: backup copies a SQLite database; ${instead}.`);

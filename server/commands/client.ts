@@ -126,11 +126,7 @@ export async function connectForKeys(settings: Settings, url: string, sub: strin
 }
 
 /** A client of a running server, with a key of its own that lasts as long as the connection. */
-export async function connectRemotely(
-  settings: Settings,
-  url: string,
-  sub: string,
-): Promise<ConnectedClient> {
+async function connectRemotely(settings: Settings, url: string, sub: string): Promise<ConnectedClient> {
   const { keys } = await connectForKeys(settings, url, sub);
   const { id, key } = await keys.create({ name: "command line", scope: "full_access", expiresInDays: 1 });
   const token = await makeToken(settings, { sub, expiresInSeconds: 3_600 });

@@ -16,7 +16,7 @@ import { ConfigError, nameOf } from "../settings.ts";
 import { blame, innermost, withoutCredentials } from "../storage.ts";
 
 /** What is copied, and where to. */
-export interface CopyRequest {
+interface CopyRequest {
   /** The path of the SQLite file. */
   readonly from: string;
   /** The address of a PostgreSQL database without records. */
@@ -24,7 +24,7 @@ export interface CopyRequest {
 }
 
 /** Where the copy reports its progress. */
-export interface CopyOutput {
+interface CopyOutput {
   readonly log: Log;
   /** Called with a line about the progress, once a second. */
   readonly show: (line: string) => void;
@@ -34,7 +34,7 @@ export interface CopyOutput {
  * Copies all records, or changes nothing. Resolves with a line that says what was copied, and rejects with one that says
  * what was wrong.
  */
-export async function copyDatabase({ from, to }: CopyRequest, { log, show }: CopyOutput): Promise<string> {
+async function copyDatabase({ from, to }: CopyRequest, { log, show }: CopyOutput): Promise<string> {
   const source = await openSource(from, log).catch(blame("--from"));
   try {
     // A wrong path would otherwise be noticed only when clients miss everything.
