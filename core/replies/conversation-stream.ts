@@ -17,6 +17,7 @@ import type { EventPiece, EventStream } from "../wire/sse.ts";
 import type { ReplyContext } from "./context.ts";
 import { type ReplyFeed, splitsSurrogatePair } from "./feed.ts";
 import { followReply } from "./follower.ts";
+import { RunningCounts, tooManyStreams } from "./limits.ts";
 
 /** Options of {@link ConversationStreams.open}. */
 export interface ConversationFollow {
@@ -53,9 +54,6 @@ const idlePollMs = 15_000;
 const recheckMs = 4000;
 const recordMs = 900;
 
-/** How long a client that has too many streams is asked to wait, in seconds. */
-const retrySeconds = "5";
-
 /** Where a stream begins. */
 interface Start {
   /** The id of its first event. Undefined: there is no message yet. */
@@ -80,7 +78,7 @@ export class ConversationStreams {
   readonly #context: StreamContext;
   readonly #most: number;
   readonly #open = new Set<ConversationStream>();
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new RunningCounts(tooManyStreams);
 
   /** `most`: how many a caller may have open. */
   constructor(context: StreamContext, most: number) {
@@ -94,21 +92,9 @@ export class ConversationStreams {
    * @throws {ApiError} `validation_error` for an id that the conversation does not have, `too_many_streams`.
    */
   async open(follow: ConversationFollow): Promise<EventStream> {
-    const { caller } = follow;
-    const count = this.#counts.get(caller) ?? 0;
-    if (count >= this.#most) {
-      throw new ApiError(
-        "too_many_streams",
-        `You have ${this.#most} streams of conversations open; close one first.`,
-        { headers: { "Retry-After": retrySeconds } },
-      );
-    }
-    this.#counts.set(caller, count + 1);
-    const release = () => {
-      const left = (this.#counts.get(caller) ?? 1) - 1;
-      if (left > 0) this.#counts.set(caller, left);
-      else this.#counts.delete(caller);
-    };
+    const limits = [{ id: follow.caller, most: this.#most }];
+    this.#counts.enter(limits);
+    const release = () => this.#counts.leave(limits);
     try {
       const start = await findStart(this.#context, follow);
       const stream = new ConversationStream(this.#context, follow, start, () => {

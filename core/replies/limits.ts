@@ -1,7 +1,8 @@
 /**
  * The limits that may refuse a reply: how many run at once (`too_many_running`), budgets of tokens (`budget_exceeded`), the
- * memory of the process (`unavailable`). The hourly limit of requests, `rate_limited`, comes before: it is in
- * `core/http/rate-limit.ts`. Which limits a caller has, `core/http/admission.ts` says.
+ * memory of the process (`unavailable`). A stream of a conversation is refused as a reply is (`too_many_streams`). The hourly
+ * limit of requests (`rate_limited`) comes before: `core/http/rate-limit.ts`. `core/http/admission.ts` says which limits a
+ * caller has.
  *
  * @module
  */
@@ -20,27 +21,26 @@ import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts
 import type { Twin } from "../twins/twins.ts";
 import { ApiError } from "../wire/errors.ts";
 
-/** A limit that a reply counts towards: of a key, an end user or a host's user. */
+/** A limit of what runs at once: of a key, an end user or a host's user. */
 export interface RunningLimit {
   readonly id: string;
-  /** How many replies may run at once. */
+  /** How many replies, or streams, may run at once. */
   readonly most: number;
 }
 
-/** Counts the replies that this process produces, by what limits them. */
+/** Counts the replies, or the streams, that run in this process, by what limits them. */
 export class RunningCounts {
   readonly #counts = new Map<string, number>();
+  readonly #refusal: (most: number) => ApiError;
 
-  /** @throws {ApiError} `too_many_running` if one more would break a limit. Nothing is counted then. */
+  /** `refusal`: the error if one more would break a limit. */
+  constructor(refusal: (most: number) => ApiError) {
+    this.#refusal = refusal;
+  }
+
+  /** @throws {ApiError} if one more would break a limit. Nothing is counted then. */
   enter(limits: readonly RunningLimit[]): void {
-    for (const { id, most } of limits) {
-      if ((this.#counts.get(id) ?? 0) < most) continue;
-      const message = `${most} replies are running already; wait until one has ended, or cancel one.`;
-      throw new ApiError("too_many_running", message, {
-        details: { limit: most },
-        headers: { "Retry-After": "5" },
-      });
-    }
+    for (const { id, most } of limits) if ((this.#counts.get(id) ?? 0) >= most) throw this.#refusal(most);
     for (const { id } of limits) this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
   }
 
@@ -51,6 +51,17 @@ export class RunningCounts {
       else this.#counts.delete(id);
     }
   }
+}
+
+export function tooManyRunning(most: number): ApiError {
+  const message = `${most} replies are running already; wait until one has ended, or cancel one.`;
+  const headers = { "Retry-After": "5" };
+  return new ApiError("too_many_running", message, { details: { limit: most }, headers });
+}
+
+export function tooManyStreams(most: number): ApiError {
+  const message = `You have ${most} streams of conversations open; close one first.`;
+  return new ApiError("too_many_streams", message, { headers: { "Retry-After": "5" } });
 }
 
 /** What a reply counts towards, and whom it asks. */

@@ -21,7 +21,7 @@ import { type ConversationFollow, ConversationStreams } from "./conversation-str
 import { cancelled } from "./draft.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
 import { type FollowOptions, followReply } from "./follower.ts";
-import { RunningCounts } from "./limits.ts";
+import { RunningCounts, tooManyRunning } from "./limits.ts";
 import { startRetention } from "./retention.ts";
 import { RunningReplies, tellHost } from "./running.ts";
 import {
@@ -69,7 +69,7 @@ export class Replies {
   constructor(options: RepliesOptions) {
     const conversations = new ConversationCache(options.store);
     const changes = new ConversationChanges(options.store.signals);
-    const counts = new RunningCounts();
+    const counts = new RunningCounts(tooManyRunning);
     this.#context = { ...options, conversations, changes, inFlight: new InFlight(), counts };
     this.#stored = new StoredReplies(this.#context);
     this.#running = new RunningReplies(this.#context, this.#stored);
