@@ -16,7 +16,7 @@ import { freePort, listen } from "../support/ports.ts";
 import { type Script, startScript } from "../support/script-process.ts";
 import { assertAccessible, openPage } from "./browsers.ts";
 import { openPlayground, type Playground } from "./playground.ts";
-import { sharedBrowsers } from "./shared-browsers.ts";
+import { representativeBrowsers } from "./shared-browsers.ts";
 
 const twin = `---
 name: Clerk
@@ -52,7 +52,7 @@ function createModel(): Server {
   });
 }
 
-for (const { name, skip, start } of sharedBrowsers) {
+for (const { name, skip, start } of representativeBrowsers) {
   describe(`calls that wait for a person, in ${name}`, { skip }, () => {
     let browser: Browser;
     let folder: string;

@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { TwinClient } from "../../client/mod.ts";
 import { assertAccessible, assertFitsScreens, openPage, type WatchedPage } from "./browsers.ts";
 import { openPlayground, type Playground, replyOn, send } from "./playground.ts";
-import { sharedBrowsers } from "./shared-browsers.ts";
+import { representativeBrowsers } from "./shared-browsers.ts";
 
 const keeper = `---
 name: Keeper
@@ -33,7 +33,7 @@ const recordCopies = `Object.defineProperty(navigator, "clipboard", {
 const withoutClipboard = `Object.defineProperty(navigator, "clipboard", { value: undefined });
 addEventListener("copy", ({ target }) => { window.copied = target.value; });`;
 
-for (const { name, skip, start } of sharedBrowsers) {
+for (const { name, skip, start } of representativeBrowsers) {
   describe(`the desk in ${name}`, { skip }, () => {
     let browser: Browser;
     let server: Playground;

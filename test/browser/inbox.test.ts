@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { TwinClient } from "../../client/mod.ts";
 import { assertAccessible, assertFitsScreens, openPage } from "./browsers.ts";
 import { openPlayground, type Playground, replyOn, send } from "./playground.ts";
-import { sharedBrowsers } from "./shared-browsers.ts";
+import { representativeBrowsers } from "./shared-browsers.ts";
 
 const echo = `---
 name: Echo
@@ -26,7 +26,7 @@ window.AudioContext = class extends AudioContext {
   }
 };`;
 
-for (const { name, skip, start } of sharedBrowsers) {
+for (const { name, skip, start } of representativeBrowsers) {
   describe(`the inbox in ${name}`, { skip }, () => {
     let browser: Browser;
     let server: Playground;

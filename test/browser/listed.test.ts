@@ -8,7 +8,7 @@ import type { Browser, BrowserContextOptions } from "playwright-core";
 import { TwinClient } from "../../client/mod.ts";
 import { assertAccessible, assertFitsScreens, openPage, type WatchedPage } from "./browsers.ts";
 import { openPlayground, type Playground, replyOn, send } from "./playground.ts";
-import { sharedBrowsers } from "./shared-browsers.ts";
+import { representativeBrowsers } from "./shared-browsers.ts";
 
 const echo = `---
 name: Echo
@@ -17,7 +17,7 @@ handover: true
 ---
 `;
 
-for (const { name, skip, start } of sharedBrowsers) {
+for (const { name, skip, start } of representativeBrowsers) {
   describe(`the list of conversations in ${name}`, { skip }, () => {
     let browser: Browser;
     let server: Playground;

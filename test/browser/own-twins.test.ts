@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { assertAccessible, assertFitsScreens, openPage, type WatchedPage } from "./browsers.ts";
 import { openPlayground, type Playground, replyOn, send } from "./playground.ts";
-import { sharedBrowsers } from "./shared-browsers.ts";
+import { representativeBrowsers } from "./shared-browsers.ts";
 
 const keeper = `---
 name: Keeper
@@ -29,7 +29,7 @@ tests:
 We are open from nine to six.
 `;
 
-for (const { name, skip, start } of sharedBrowsers) {
+for (const { name, skip, start } of representativeBrowsers) {
   describe(`an owner's own twins in ${name}`, { skip }, () => {
     let browser: Browser;
     let server: Playground;

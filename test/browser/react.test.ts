@@ -11,7 +11,7 @@ import type { Browser } from "playwright-core";
 import { TwinClient } from "../../client/mod.ts";
 import { openPage } from "./browsers.ts";
 import { lastingText, openPlayground, type Playground, readAlong } from "./playground.ts";
-import { sharedBrowsers } from "./shared-browsers.ts";
+import { representativeBrowsers } from "./shared-browsers.ts";
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const mostLines = 36;
@@ -37,7 +37,7 @@ async function buildPage(): Promise<string> {
   return `<!doctype html><meta charset="utf-8"><title>Chat</title><link rel="icon" href="data:,"><body><script type="module">${script}</script>`;
 }
 
-for (const { name, skip, start } of sharedBrowsers) {
+for (const { name, skip, start } of representativeBrowsers) {
   describe(`a chat in React, in ${name}`, { skip }, () => {
     let browser: Browser;
     let server: Playground;

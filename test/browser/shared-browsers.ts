@@ -22,3 +22,14 @@ export const sharedBrowsers: readonly TestBrowser[] = browsers.map((browser) => 
     return started;
   },
 }));
+
+const first = sharedBrowsers.find(({ skip }) => skip === false);
+
+/**
+ * Those for pages that differ in nothing that other suites do not show of each browser (streams, storage, layout, keys): the
+ * first, and with `FULL=1` all.
+ */
+export const representativeBrowsers: readonly TestBrowser[] = sharedBrowsers.map((browser) => ({
+  ...browser,
+  skip: browser.skip || (process.env.FULL !== "1" && browser !== first && "FULL=1 runs it here, too"),
+}));

@@ -25,7 +25,7 @@ import { listen } from "../support/ports.ts";
 import { openPage } from "./browsers.ts";
 import type {} from "./pages/screen-reader.ts";
 import { lastingText, openPlayground, type Playground, readAlong, send } from "./playground.ts";
-import { sharedBrowsers } from "./shared-browsers.ts";
+import { representativeBrowsers } from "./shared-browsers.ts";
 import spoken from "./spoken.json" with { type: "json" };
 
 type Chat = keyof typeof spoken;
@@ -82,7 +82,7 @@ const refuse = (route: Route) =>
     json: { error: { code: "rate_limited", message: "Later.", requestId: "req_1" } },
   });
 
-for (const { name, skip, start } of sharedBrowsers) {
+for (const { name, skip, start } of representativeBrowsers) {
   describe(`a screen reader in ${name}`, { skip }, () => {
     let browser: Browser;
     let reader: string;

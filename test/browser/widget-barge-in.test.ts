@@ -8,12 +8,12 @@ import type { Browser, Page } from "playwright-core";
 import { TwinClient } from "../../client/mod.ts";
 import { assertAccessible, openPage } from "./browsers.ts";
 import { lastingText, openPlayground, type Playground, readAlong } from "./playground.ts";
-import { sharedBrowsers } from "./shared-browsers.ts";
+import { representativeBrowsers } from "./shared-browsers.ts";
 
 /** What takes twenty seconds to repeat: it is interrupted, also on a machine that is slow. */
 const story = lastingText.repeat(5);
 
-for (const { name, skip, start } of sharedBrowsers) {
+for (const { name, skip, start } of representativeBrowsers) {
   describe(`a visitor who interrupts in ${name}`, { skip }, () => {
     let browser: Browser;
     let server: Playground;

@@ -10,7 +10,7 @@ import { freePort } from "../support/ports.ts";
 import { type Script, startScript } from "../support/script-process.ts";
 import { assertAccessible, openPage } from "./browsers.ts";
 import { openPlayground, type Playground } from "./playground.ts";
-import { sharedBrowsers } from "./shared-browsers.ts";
+import { representativeBrowsers } from "./shared-browsers.ts";
 
 const twin = `---
 name: Echo
@@ -21,7 +21,7 @@ handover: true
 ---
 `;
 
-for (const { name, skip, start } of sharedBrowsers) {
+for (const { name, skip, start } of representativeBrowsers) {
   describe(`the widget with a person, in ${name}`, { skip }, () => {
     let browser: Browser;
     let server: Playground;
