@@ -124,20 +124,22 @@ function decode(bytes: Uint8Array): string {
 
 /** Splits a file at the lines of three dashes around its front matter. Line ends become `\n`. */
 function splitFile(text: string): { frontMatter: string; body: string; line: number } {
-  const lines = text.split(/\r\n?|\n/u).map((line) => (/^---[ \t]*$/u.test(line) ? "---" : line));
-  if (lines[0] !== "---") refuse('must begin with YAML front matter between two lines "---".');
-  const end = lines.indexOf("---", 1);
-  if (end === -1) refuse('the front matter has no closing line "---".');
-  const frontMatter = lines.slice(1, end).join("\n");
+  const lines = text.replace(/\r\n?/gu, "\n");
+  const [opening] = /^---[ \t]*(?=\n|$)/u.exec(lines) ?? [];
+  if (opening === undefined) refuse('must begin with YAML front matter between two lines "---".');
+  const closing = /\n---[ \t]*(?=\n|$)/gu;
+  closing.lastIndex = opening.length;
+  const end = closing.exec(lines);
+  if (!end) refuse('the front matter has no closing line "---".');
+  const frontMatter = lines.slice(opening.length + 1, end.index);
   if (new TextEncoder().encode(frontMatter).length > longestFrontMatter)
     refuse("the front matter is longer than 64 KiB; texts belong below it.");
-  const begin = lines.findIndex((line, at) => at > end && line.trim() !== "");
-  const body = begin === -1 ? [] : lines.slice(begin);
-  return {
-    frontMatter,
-    body: body.join("\n").trim(),
-    line: Math.max(begin, end) + 1,
-  };
+  const rest = lines.slice(closing.lastIndex);
+  const body = rest.trim();
+  const begin = body === "" ? end.index + 1 : lines.length - rest.trimStart().length;
+  let line = 1;
+  for (let at = lines.indexOf("\n"); at !== -1 && at < begin; at = lines.indexOf("\n", at + 1)) line++;
+  return { frontMatter, body, line };
 }
 
 /** The values of front matter, after their rules have accepted them. */

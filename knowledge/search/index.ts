@@ -102,7 +102,7 @@ export class KnowledgeIndex {
     this.persona = persona;
     this.warnings = warnings;
     this.passages = passages;
-    this.topics = topicsOf(passages);
+    this.topics = topicsOf(sections);
     this.names = names;
     this.ranking = ranking;
     this.#sections = sections;
@@ -237,7 +237,7 @@ function* indexInSteps(
     }
     done += kept ? 16 * kept.passages : text.length;
     for (const [at, section] of kept ? [] : read.entries()) {
-      for (const passage of toPassages(section, part.section + at)) {
+      for (const passage of yield* toPassages(section, part.section + at)) {
         passages.push(passage);
         builder.add(...termsOfPassage(passage, language));
         done += passage.text.length;
@@ -310,8 +310,8 @@ export function withoutMiddle(text: string): string {
   return `${text.slice(0, longestQuestion / 2)}\n${text.slice(-longestQuestion / 2)}`;
 }
 
-function topicsOf(passages: readonly Passage[]): string[] {
-  const paths = passages.map(({ parents, heading }) => [...parents, heading]);
+function topicsOf(sections: readonly Section[]): string[] {
+  const paths = sections.map(({ parents, heading }) => [...parents, heading]);
   let topics: string[] = [];
   for (let depth = 0; topics.length < 2 && paths.some((path) => path.length > depth); depth++)
     topics = [...new Set(paths.flatMap((path) => path[depth] ?? path.at(-1) ?? []))];

@@ -8,7 +8,7 @@ import { Lexer, type Token, type Tokens } from "marked";
 import { mostIndexedLines } from "../../core/twins/twins.ts";
 import { MarkdownWriter } from "./html.ts";
 import { type KnowledgeWarning, readSource, type Source } from "./source.ts";
-import { portion, type Steps, visitAll } from "./steps.ts";
+import { findInLines, portion, type Steps, visitAll } from "./steps.ts";
 
 /** A piece of Markdown. */
 export type Block =
@@ -93,7 +93,7 @@ function lengthOf({ raw }: Token): number {
 
 /** A code block, the beginning of an element whose text is verbatim, or a heading behind a blank line. */
 const marks =
-  /^[ \t]*(?<fence>`{3,99}(?=[^`\n]*$)|~{3,99}).*|<(?<element>pre|script|style|textarea)(?=[\s>])|\n[ \t]*\n(?<heading>#{1,6}[ \t])/gimu;
+  /^[ \t]*(?<fence>`{3,99}(?=[^`\n]*$)|~{3,99}).*|<(?<element>pre|script|style|textarea)(?=[\s>])|(?<=\n[ \t]*\n)#{1,6}[ \t]/gimu;
 
 /** The tokens of a text. It is read in parts, each of which begins with a heading that is in no block, if it is not too long. */
 function* readTokens(text: string, lexer: Lexer): Steps<Token[]> {
@@ -104,20 +104,20 @@ function* readTokens(text: string, lexer: Lexer): Steps<Token[]> {
       for (const token of lexer.blockTokens(piece, [])) tokens.push(token);
     }
   }
-  let readUntil = 0;
-  const found = new RegExp(marks);
-  for (let mark = found.exec(text); mark; mark = found.exec(text)) {
-    const { fence, element, heading = "" } = mark.groups ?? {};
-    const at = found.lastIndex - heading.length;
+  let [readUntil, next] = [0, 0];
+  for (;;) {
+    const found = yield* findInLines(marks, text, next);
+    if (!found) break;
+    const { fence, element } = found.groups;
+    next = found.end;
     if (fence ?? element) {
       const end = fence ? `^[ \\t]*${fence}[\`~]*[ \\t]*$` : `</${element}>`;
-      const behind = new RegExp(end, "gimu");
-      behind.lastIndex = at;
-      if (!behind.test(text)) break;
-      found.lastIndex = behind.lastIndex;
-    } else if (at - readUntil > portion) {
-      yield* read(text.slice(readUntil, at));
-      readUntil = at;
+      const behind = yield* findInLines(new RegExp(end, "gimu"), text, next);
+      if (!behind) break;
+      next = behind.end;
+    } else if (found.index - readUntil > portion) {
+      yield* read(text.slice(readUntil, found.index));
+      readUntil = found.index;
       yield;
     }
   }
@@ -125,26 +125,49 @@ function* readTokens(text: string, lexer: Lexer): Steps<Token[]> {
   return tokens;
 }
 
-/** From which length on a text without headings is cut before its next block or item, in UTF-16 code units. */
-const longPiece = 131_072;
-/** Where there is none, at the end of a line or word: for paragraphs of megabytes, the lexer's patterns have no stack. */
-const longestPiece = 1_048_576;
+/** Where there is no block or item, a text is cut at the end of a line, this far from the last cut, in code units. */
+const longestPiece = 4 * portion;
+/** A line that is longer is cut behind a word: for more, the lexer's patterns have no stack. */
+const longestRead = 1_048_576;
+const blockOrItem = /\n(?=[ \t]*\n\S|[-*+] |\d{1,9}[.)] )/gu;
+const tableHead = /^.*\|.*\n[ \t|]*:?-[ \t|:-]*\n/u;
 
-/** Cuts a text that is long. */
+/** Cuts a text that is long before blocks and items, outside of code. A table that is cut goes on with its head. */
 function piecesOf(text: string): string[] {
   const pieces: string[] = [];
-  const beginning = /\n(?=[ \t]*\n|[-*+] |\d{1,9}[.)] )/gu;
-  let from = 0;
-  while (text.length - from > longPiece) {
-    beginning.lastIndex = from + longPiece;
+  let [from, head] = [0, ""];
+  while (text.length - from > portion) {
     const most = text.slice(from, from + longestPiece);
-    const next = beginning.exec(text)?.index ?? text.length;
-    const ends = [next - from, most.lastIndexOf("\n"), most.lastIndexOf(" ")];
-    const end = ends.find((at) => at > 0 && at <= most.length) ?? most.length;
-    pieces.push(text.slice(from, from + end));
+    blockOrItem.lastIndex = portion;
+    const next = blockOrItem.exec(most)?.index;
+    if (next === undefined && from + most.length === text.length) break;
+    const line = text.slice(from, from + longestRead);
+    const at =
+      next ??
+      (most.lastIndexOf("\n") + 1 || line.indexOf("\n") + 1 || line.lastIndexOf(" ") + 1 || line.length);
+    const end = outsideOfCode(most, at);
+    const piece = head + most.slice(0, end);
+    pieces.push(piece);
+    const last = piece.slice(piece.lastIndexOf("\n\n") + 1).trimStart();
+    head = next === undefined ? (tableHead.exec(last)?.[0] ?? "") : "";
     from += end;
   }
-  return [...pieces, text.slice(from)];
+  return [...pieces, head + text.slice(from)];
+}
+
+/** A place, or, if it is within a code block, that before the block, or behind one that the text begins with. */
+function outsideOfCode(text: string, place: number): number {
+  let [mark, begin] = ["", 0];
+  for (const found of text.matchAll(/^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,})[^\n]*\n?/gmu)) {
+    const [line, marks = ""] = found;
+    if (mark === "" && found.index >= place) return place;
+    if (mark === "") [mark, begin] = [marks, found.index];
+    else if (line.trim() === marks && marks.startsWith(mark)) {
+      if (found.index >= place) return begin || found.index + line.length;
+      mark = "";
+    }
+  }
+  return mark === "" ? place : begin || place;
 }
 
 const noteLine = /^\[\^([^\]\s]+)\]:\s+([\s\S]*)$/u;
@@ -159,7 +182,7 @@ function isHtml({ type, raw }: Token): boolean {
 function* withoutHtml(tokens: readonly Token[]): Steps<string> {
   const sections: string[] = [];
   let writer = new MarkdownWriter();
-  yield* visitAll(tokens, lengthOf, portion, (token) => {
+  yield* visitAll(tokens.flatMap(cutHtml), lengthOf, portion, (token) => {
     if (token.type === "heading") {
       sections.push(writer.end());
       writer = new MarkdownWriter();
@@ -168,6 +191,16 @@ function* withoutHtml(tokens: readonly Token[]): Steps<string> {
     else if (token.type !== "def") writer.write(token.raw); // the lexer knows it already
   });
   return [...sections, writer.end()].join("\n");
+}
+
+/** Long HTML in pieces, which a writer joins. */
+function cutHtml(token: Token): Token[] {
+  if (!isHtml(token)) return [token];
+  const pieces: Token[] = [];
+  for (let at = 0; at < token.raw.length; at += portion) {
+    pieces.push({ ...token, raw: token.raw.slice(at, at + portion) });
+  }
+  return pieces;
 }
 
 function toBlocks(token: Token, resolve: (text: string) => string): Block[] {
@@ -226,9 +259,10 @@ function titleOf(item: string): string {
 function tableBlock({ raw, rows }: Tokens.Table, resolve: (text: string) => string): Block {
   const text = resolve(raw.trim());
   const [names = "", line = "", ...lines] = text.split("\n");
-  const firsts = rows.map(([cell]) => cell?.text ?? "");
+  const rowsOf = new Map<string | undefined, number>();
+  for (const [cell] of rows) rowsOf.set(cell?.text, (rowsOf.get(cell?.text) ?? 0) + 1);
   const parts = rows.map((cells, at) => {
-    const isShared = firsts.indexOf(firsts[at] ?? "") !== firsts.lastIndexOf(firsts[at] ?? "");
+    const isShared = (rowsOf.get(cells[0]?.text) ?? 0) > 1;
     const about = cells.slice(0, isShared ? 2 : 1).map((cell) => plainText(cell.text));
     return { title: about.join(" "), text: lines[at] ?? "" };
   });

@@ -6,6 +6,7 @@
 
 import { type Block, plainText } from "./blocks.ts";
 import type { Section } from "./sections.ts";
+import { portion, type Steps, visitAll } from "./steps.ts";
 
 /** A piece of a section. */
 export interface Passage {
@@ -37,13 +38,16 @@ const longestPassage = 4_000;
 const introductionLength = 400;
 
 /** Cuts the section at a position into passages. The first one stands for the section as a whole. */
-export function toPassages(section: Section, position: number): Passage[] {
+export function* toPassages(section: Section, position: number): Steps<Passage[]> {
   const { document, heading, parents, askedAs, children } = section;
   const shared = { section: position, document, heading, parents, askedAs };
-  const units = toUnits(section.blocks);
+  const units = yield* toUnits(section.blocks);
   const whole = ownText(section);
   const parts = units.flatMap((unit) => unit.parts);
-  const titled = parts.length > 1 ? parts.map((part) => ({ ...shared, ...part })) : [];
+  const titled: Passage[] = [];
+  if (parts.length > 1) {
+    yield* visitAll(parts, lengthOf, portion, (part) => titled.push({ ...shared, ...part }));
+  }
   if (children.length > 0 && whole.length <= introductionLength) {
     const indexed = [whole, ...children.map((child) => child.heading)].join("\n");
     return [{ ...shared, text: overview(section), indexed }, ...titled];
@@ -53,22 +57,31 @@ export function toPassages(section: Section, position: number): Passage[] {
   const texts =
     whole.length <= sectionLength && !isPlain
       ? [whole]
-      : chunks(units, isPlain ? paragraphLength : passageLength);
+      : yield* chunks(units, isPlain ? paragraphLength : passageLength);
   return [...texts.map((text) => ({ ...shared, text })), ...titled];
+}
+
+function lengthOf({ text }: { readonly text: string }): number {
+  return text.length;
 }
 
 /** What a passage of an introducing section says: its parts, or their names where they are too long. */
 function overview(section: Section): string {
-  const full = fullText(section);
-  if (full.length <= sectionLength) return full;
+  const full = fullText(section, sectionLength);
+  if (full !== undefined) return full;
   const names = section.children.map((child) => `- **${child.heading}**`);
   return joinBlocks([ownText(section), names.join("\n")]);
 }
 
-/** All of a section, with the sections below it. */
-function fullText(section: Section): string {
-  const below = section.children.flatMap((child) => [`**${child.heading}**`, fullText(child)]);
-  return joinBlocks([ownText(section), ...below]);
+/** All of a section, with the sections below it. Undefined: it has more than so many characters. */
+function fullText(section: Section, most: number): string | undefined {
+  let full = ownText(section);
+  for (const child of section.children) {
+    const below = full.length > most ? undefined : fullText(child, most);
+    if (below === undefined) return undefined;
+    full = joinBlocks([full, `**${child.heading}**`, below]);
+  }
+  return full.length > most ? undefined : full;
 }
 
 /** All of a section, without those below it. */
@@ -89,20 +102,25 @@ interface Unit {
 }
 
 /** Joins questions with their answers. A question that nothing follows is ordinary text. */
-function toUnits(blocks: readonly Block[]): Unit[] {
-  const groups: { question?: string; answer: TextBlock[] }[] = [];
-  for (const block of blocks) {
-    if (block.kind === "question") groups.push({ question: block.text, answer: [] });
-    else if (!("text" in block) || groups.length === 0) groups.push({ answer: [] });
-    if ("text" in block && block.kind !== "question") groups.at(-1)?.answer.push(block);
-  }
-  return groups.flatMap(({ question, answer }) => {
-    const units = answer.map(toUnit);
-    if (question === undefined) return units;
-    const pieces = group([question, ...units.flatMap((unit) => unit.pieces)], "\n\n", sectionLength);
+function* toUnits(blocks: readonly Block[]): Steps<Unit[]> {
+  const all: Unit[] = [];
+  let asked: { readonly question: string; readonly answer: Unit[] } | undefined;
+  const close = () => {
+    if (!asked) return;
+    const { question, answer } = asked;
+    const pieces = group([question, ...answer.flatMap((unit) => unit.pieces)], "\n\n", sectionLength);
     const [text = question] = pieces;
-    return [{ parts: answer.length > 0 ? [{ title: plainText(question), text }] : [], pieces }];
+    all.push({ parts: answer.length > 0 ? [{ title: plainText(question), text }] : [], pieces });
+    asked = undefined;
+  };
+  const sizeOf = (block: Block) => ("text" in block ? block.text.length : 0);
+  yield* visitAll(blocks, sizeOf, portion, (block) => {
+    if (block.kind === "question" || !("text" in block)) close();
+    if (block.kind === "question") asked = { question: block.text, answer: [] };
+    else if ("text" in block) (asked?.answer ?? all).push(toUnit(block));
   });
+  close();
+  return all;
 }
 
 type TextBlock = Extract<Block, { text: string }>;
@@ -126,15 +144,22 @@ function sentences(text: string): string[] {
 }
 
 /** Joins the pieces of a long section into passages. Text that introduces what follows ("…:") stays with it. */
-function chunks(units: readonly Unit[], length: number): string[] {
+function* chunks(units: readonly Unit[], length: number): Steps<string[]> {
   const pieces: string[] = [];
   let introduction = "";
-  for (const piece of units.flatMap((unit) => unit.pieces)) {
-    const introduced = joinBlocks([introduction, piece]);
-    introduction = /[:：]$/u.test(piece) ? introduced : "";
-    if (introduction === "") pieces.push(introduced);
-  }
-  return group(introduction === "" ? pieces : [...pieces, introduction], "\n\n", length).flatMap(cut);
+  const sizeOf = (piece: string) => piece.length;
+  yield* visitAll(
+    units.flatMap((unit) => unit.pieces),
+    sizeOf,
+    portion,
+    (piece) => {
+      const introduced = joinBlocks([introduction, piece]);
+      introduction = /[:：]$/u.test(piece) ? introduced : "";
+      if (introduction === "") pieces.push(introduced);
+    },
+  );
+  const joined = group(introduction === "" ? pieces : [...pieces, introduction], "\n\n", length);
+  return joined.flatMap(cut);
 }
 
 /** Cuts what no blank line or sentence divides: an answer has an end. */

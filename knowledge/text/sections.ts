@@ -14,7 +14,7 @@ import type { Twin } from "../../core/twins/twins.ts";
 import { type Block, type Room, readBlocks, roomOfTwin, toQuoted, withinRoom } from "./blocks.ts";
 import { readFrontMatter } from "./front-matter.ts";
 import type { KnowledgeWarning } from "./source.ts";
-import { finish, inTurns, portion, type Steps, visitAll } from "./steps.ts";
+import { finish, inTurns, portion, type Steps, visitAll, visitLines } from "./steps.ts";
 
 /** A heading, and what is under it. */
 export interface Section {
@@ -30,6 +30,9 @@ export interface Section {
   readonly askedAs: readonly string[];
   readonly children: readonly Section[];
 }
+
+/** A longer paragraph of a plain text is cut. */
+const longestParagraph = 4 * portion;
 
 /** The occasions for which the Voice section may have phrases, such as `- thanks: My pleasure.` */
 export const occasions = [
@@ -124,10 +127,9 @@ export function* documentInSteps(
   const fileName = path.replace(/^.*\/|\.[^./]+$/gu, "").replace(/[-_]+/gu, " ");
   if (/\.txt$/iu.test(path)) {
     const { text: plain, warnings } = withinRoom(text, room);
-    const paragraphs = plain.replace(/^\ufeff/u, "").split(/(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*/u);
-    const said = paragraphs.map((paragraph) => paragraph.trim()).filter((paragraph) => paragraph !== "");
-    const blocks = said.map((paragraph) => ({ kind: "text", text: paragraph }) as const);
-    const { sections } = yield* divide([{ kind: "heading", level: 0, text: fileName }, ...blocks], path);
+    const blocks: Block[] = [{ kind: "heading", level: 0, text: fileName }];
+    for (const paragraph of yield* paragraphsOf(plain)) blocks.push({ kind: "text", text: paragraph });
+    const { sections } = yield* divide(blocks, path);
     return { sections, warnings };
   }
   const { title, askedAs, text: markdown, warnings } = readFrontMatter(text);
@@ -142,6 +144,18 @@ export function* documentInSteps(
   const blocks = [...opening, ...read.blocks.filter((block) => block !== first)];
   const { sections } = yield* divide(blocks, path);
   return { sections, warnings: [...warnings, ...read.warnings] };
+}
+
+/** What is between the blank lines of a plain text. */
+function* paragraphsOf(text: string): Steps<string[]> {
+  const paragraphs: string[] = [];
+  let rest = "";
+  yield* visitLines(text, (lines) => {
+    const found = (rest + lines).split(/(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*/u);
+    rest = found.length > 1 || rest.length + lines.length < longestParagraph ? (found.pop() ?? "") : "";
+    paragraphs.push(...found);
+  });
+  return [...paragraphs, rest].map((paragraph) => paragraph.trim()).filter((paragraph) => paragraph !== "");
 }
 
 interface OpenSection extends Section {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { portion, type Steps } from "./steps.ts";
+import { changeLines, type Found, findInLines, portion, type Steps } from "./steps.ts";
 
 /** A fault in a text that its author should know of. */
 export interface KnowledgeWarning {
@@ -37,16 +37,15 @@ const beginnings = new RegExp(
   "gmu",
 );
 const commentEnds: Readonly<Record<string, string>> = { "<!--": "-->", "{/*": "\\*/\\}", "%%": "%%" };
-const boxBody = /(?:\n(?:(?: {4}|\t).*|[ \t]*$))*/muy;
+const behindBox = /^(?! {4}|\t|[ \t]*$)/gmu;
 const askedAs = /^\s*asked as:([\s\S]*?)(?:-->|\*\/\}|%%)?$/iu;
 
 /** Takes the comments out of Markdown, and drops the beginning of a code block or comment that never ends. */
 export function* readSource(markdown: string, isMdx = false): Steps<Source> {
   // U+2028 and U+2029 do not end a line in Markdown, but do in the lexer's patterns: a private heading would become text.
-  const text = markdown
-    .replace(/^\ufeff/u, "")
-    .replace(/\r\n?/gu, "\n")
-    .replace(/[\u2028\u2029]/gu, " ");
+  const text = yield* changeLines(markdown.replace(/^\ufeff/u, ""), (lines) =>
+    lines.replace(/\r\n?/gu, "\n").replace(/[\u2028\u2029]/gu, " "),
+  );
   const warnings: KnowledgeWarning[] = [];
   return { text: yield* toPlain(text, isMdx, 1, warnings), warnings };
 }
@@ -55,58 +54,67 @@ export function* readSource(markdown: string, isMdx = false): Steps<Source> {
 function* toPlain(text: string, isMdx: boolean, line: number, warnings: KnowledgeWarning[]): Steps<string> {
   const kept: string[] = [];
   let [keptUntil, lineNow, countedUntil, turnedAt] = [0, line, 0, 0];
-  const keep = (until: number, next: number) => {
-    kept.push(withoutAdditions(text.slice(keptUntil, until), isMdx));
+  const keep = function* (until: number, next: number): Steps<void> {
+    kept.push(yield* changeLines(text.slice(keptUntil, until), (lines) => withoutAdditions(lines, isMdx)));
     keptUntil = next;
   };
   const lineAt = (at: number) => {
-    lineNow += text.slice(countedUntil, at).split("\n").length - 1;
+    for (
+      let end = text.indexOf("\n", countedUntil);
+      end >= 0 && end < at;
+      end = text.indexOf("\n", end + 1)
+    ) {
+      lineNow++;
+    }
     countedUntil = at;
     return lineNow;
   };
   const unclosed = new Set<string>();
-  const endOf = (what: string, mark: string, from: number): number | undefined => {
+  const endOf = function* (what: string, mark: string, { index, end }: Found): Steps<number | undefined> {
     if (unclosed.has(mark)) return undefined;
-    const end = new RegExp(commentEnds[mark] ?? `^[ \\t]*${mark}[\`~]*[ \\t]*$`, "gmu");
-    end.lastIndex = marks.lastIndex;
-    if (end.test(text)) return end.lastIndex;
+    const ending = new RegExp(commentEnds[mark] ?? `^[ \\t]*${mark}[\`~]*[ \\t]*$`, "gmu");
+    const found = yield* findInLines(ending, text, end);
+    if (found) return found.end;
     unclosed.add(mark);
     const message = `The ${what} that begins with ${mark} is not closed.`;
-    warnings.push({ line: lineAt(from), message });
+    warnings.push({ line: lineAt(index), message });
     return undefined;
   };
-  const marks = new RegExp(beginnings);
-  for (let found = marks.exec(text); found; found = marks.exec(text)) {
-    const { fence, box, title, comment } = found.groups ?? {};
+  let next = 0;
+  for (;;) {
+    const found = yield* findInLines(beginnings, text, next);
+    if (!found) break;
+    const { fence, box, title, comment } = found.groups;
     if (found.index - turnedAt > portion) {
       turnedAt = found.index;
       yield;
     }
-    const [from, to] = [found.index, marks.lastIndex];
+    const { index: from, end: to } = found;
+    next = to;
     if (fence !== undefined) {
       // Without an end, the first line is left out, so that the rest is read as what it looks like.
-      const end = endOf("code block", fence, from);
-      keep(from, end ?? to);
+      const end = yield* endOf("code block", fence, found);
+      yield* keep(from, end ?? to);
       if (end !== undefined) kept.push(text.slice(from, end));
     } else if (box !== undefined) {
-      boxBody.lastIndex = to;
-      const [body = ""] = boxBody.exec(text) ?? [];
-      keep(from, to + body.length);
-      const inner = body.replace(/^(?: {4}|\t)/gmu, "");
+      const behind = yield* findInLines(behindBox, text, to + 1);
+      const end = behind ? behind.index - 1 : text.length;
+      yield* keep(from, end);
+      const inner = yield* changeLines(text.slice(to, end), (lines) => lines.replace(/^(?: {4}|\t)/gmu, ""));
       kept.push(title ? `**${title}**` : "", yield* toPlain(inner, isMdx, lineAt(to), warnings));
     } else if (comment !== undefined) {
       const mark = comment.trim();
-      const end = endOf("comment", mark, from) ?? (mark === "<!--" ? text.length : to);
+      const end = (yield* endOf("comment", mark, found)) ?? (mark === "<!--" ? text.length : to);
       if (end === to) continue;
       const [, asked] = askedAs.exec(text.slice(to, end)) ?? [];
       // Of the same space or line break before and after it, one is left.
       const isBetween = /\s/u.test(text.charAt(end)) && text.charAt(end) === text.charAt(from - 1);
-      keep(from, isBetween ? end + 1 : end);
+      yield* keep(from, isBetween ? end + 1 : end);
       if (asked !== undefined) kept.push(`\n<!-- asked as: ${asked.replaceAll("\n", ";")} -->\n`);
     } else continue; // code in a line
-    marks.lastIndex = keptUntil;
+    next = keptUntil;
   }
-  keep(text.length, text.length);
+  yield* keep(text.length, text.length);
   return kept.join("");
 }
 

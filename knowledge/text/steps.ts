@@ -54,3 +54,56 @@ export function* visitAll<Item>(
     yield;
   }
 }
+
+/** A line that is longer than this many portions is cut. */
+const longestLine = 4;
+
+/** Where the line ends that a place is in, with its line break. */
+function lineEnd(text: string, at: number): number {
+  const most = text.slice(at, at + longestLine * portion);
+  const end = most.indexOf("\n");
+  return at + (end < 0 ? most.length : end + 1);
+}
+
+/** Visits a text by portions of whole lines. */
+export function* visitLines(text: string, visit: (lines: string) => void): Steps<void> {
+  for (let from = 0; from < text.length; ) {
+    if (from > 0) yield;
+    const end = lineEnd(text, from + portion);
+    visit(text.slice(from, end));
+    from = end;
+  }
+}
+
+/** A text changed by portions of whole lines. */
+export function* changeLines(text: string, change: (lines: string) => string): Steps<string> {
+  const changed: string[] = [];
+  yield* visitLines(text, (lines) => changed.push(change(lines)));
+  return changed.join("");
+}
+
+/** What a pattern found in a text. */
+export interface Found {
+  readonly index: number;
+  readonly end: number;
+  readonly groups: Readonly<Record<string, string | undefined>>;
+}
+
+/** How many characters before the place where it begins to look a pattern can look back at. */
+const lookedBackAt = 256;
+
+/** What a pattern finds next from a place on. It is global, and what it finds is within a line. */
+export function* findInLines(pattern: RegExp, text: string, from: number): Steps<Found | undefined> {
+  for (let at = from; at < text.length; ) {
+    if (at > from) yield;
+    const begin = Math.max(0, at - lookedBackAt);
+    const end = lineEnd(text, at + portion);
+    pattern.lastIndex = at - begin;
+    const found = pattern.exec(text.slice(begin, end));
+    if (found) {
+      return { index: begin + found.index, end: begin + pattern.lastIndex, groups: found.groups ?? {} };
+    }
+    at = end;
+  }
+  return undefined;
+}

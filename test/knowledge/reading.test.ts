@@ -556,3 +556,32 @@ test("a fence of a megabyte is text, and makes nothing fail", () => {
     assert.doesNotThrow(() => readDocument({ path: "a.md", text }), mark);
   }
 });
+
+test("a table that is longer than what is read at once keeps its head in each row", () => {
+  const rows = Array.from({ length: 20_000 }, (_, row) => `| lamp ${row} | ${row * 2} |\n`);
+  const text = `Before.\n\n| lamp | oil |\n|---|---|\n${rows.join("")}`;
+  const blocks = readDocument({ path: "lamps.md", text }).sections.flatMap((section) => section.blocks);
+  const tables = blocks.flatMap((block) => (block.kind === "parts" ? [block] : []));
+  assert.ok(tables.length > 1);
+  assert.ok(tables.every(({ head }) => head === "| lamp | oil |\n|---|---|"));
+  assert.deepEqual(
+    tables.flatMap(({ parts }) => parts.map((part) => `${part.text}\n`)),
+    rows,
+  );
+});
+
+for (const [where, before, lines] of [
+  ["goes on where a text is cut", 40_000, 2_000],
+  ["begins a text and is longer than what is read at once", 0, 3_000],
+] as const) {
+  test(`code that ${where} stays code, and what follows it text`, () => {
+    const code = Array.from({ length: lines }, (_, line) => `row ${line}\n\n`).join("");
+    const text = `${"Some words.\n\n".repeat(before / 13)}~~~\n${code}~~~\n\n${"It turns.\n\n".repeat(4_000)}`;
+    const blocks = readDocument({ path: "a.md", text }).sections.flatMap((section) => section.blocks);
+    assert.deepEqual(
+      blocks.flatMap((block) => (block.kind === "code" ? [`${block.text}\n`] : [])),
+      [`~~~\n${code}~~~\n`],
+    );
+    assert.equal(blocks.filter((block) => "text" in block && block.text === "It turns.").length, 4_000);
+  });
+}
