@@ -61,12 +61,16 @@ for (const [what, words] of [
   ["a ligature that is read as eighteen letters", "\ufdfa".repeat(8_000)],
   ["a misspelt word, over and over", "lihgthouse ".repeat(2_900)],
 ] as const) {
-  test(`a question is read in bounded time, whatever it repeats: ${what}`, async () => {
-    await ask("What is the lamp?"); // an index is made once
-    const before = cpuUsage();
-    await ask(`${words} How often does the lamp turn?`, { history: [{ role: "user", content: words }] });
-    const { user } = cpuUsage(before);
-    assert.ok(user < 500_000, `${user / 1_000} ms of CPU time`);
+  test(`a question that repeats itself takes no more than twenty times as long as another one: ${what}`, async () => {
+    const varied = Array.from({ length: 8_000 }, (_, index) => `w${index}`).join(" ");
+    const timeOf = async (content: string) => {
+      const before = cpuUsage();
+      await ask(`${content} How often does the lamp turn?`, { history: [{ role: "user", content }] });
+      return cpuUsage(before).user;
+    };
+    await timeOf(varied.slice(0, words.length)); // compiles, and makes the index
+    const [ofVaried, ofRepeated] = [await timeOf(varied.slice(0, words.length)), await timeOf(words)];
+    assert.ok(ofRepeated < 20 * ofVaried, `${ofRepeated / ofVaried} times`);
   });
 }
 
