@@ -5,12 +5,14 @@
  * @module
  */
 
-import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { RequestHeaders } from "../wire/request.ts";
 import type { Result, StaticText } from "./route.ts";
 
 /** A shorter text is not worth it: it fits into one packet. */
 const leastCompressed = 1_000;
+
+/** Its bytes, made once: all who read a text at once share them, so that nothing is held for a request. */
+const plain = new WeakMap<StaticText, Uint8Array<ArrayBuffer>>();
 
 /** Compressed once, when a client first asks for that. */
 const compressed = new WeakMap<StaticText, Promise<Uint8Array<ArrayBuffer>>>();
@@ -34,15 +36,17 @@ export async function answerStatic(
   };
   const known = request.get("If-None-Match");
   if (etag !== undefined && (known?.includes(etag) || known === "*")) return { status: 304, headers };
-  if (!isCompressed) return { document: content, headers };
-  const made = compressed.get(text) ?? compress(content);
+  const bytes = plain.get(text) ?? new TextEncoder().encode(content);
+  plain.set(text, bytes);
+  if (!isCompressed) return { document: bytes, headers };
+  const made = compressed.get(text) ?? compress(bytes);
   compressed.set(text, made);
   return { document: await made, headers: { ...headers, "Content-Encoding": "gzip" } };
 }
 
-async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = new Blob([utf8ToBytes(text)]).stream().pipeThrough(new CompressionStream("gzip"));
-  return new Uint8Array(await new Response(bytes).arrayBuffer());
+async function compress(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 /**

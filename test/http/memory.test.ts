@@ -311,6 +311,15 @@ test("a long list of twins is made as its client takes it, or counts", async () 
   assert.match(last, /Too much is being sent and read at once/);
 });
 
+test("who reads the OpenAPI document shares its bytes, and holds nothing", async () => {
+  await using fixture = await openFixture(inProcess);
+  const get = () => fixture.service.fetch(new Request("http://twins.test/api/v1/openapi.json"));
+  const unread = await Promise.all(Array.from({ length: 200 }, get));
+  assert.deepEqual([...new Set(unread.map(({ status }) => status))], [200]);
+  assert.equal((await unread[0]?.json())?.openapi, "3.1.0");
+  await Promise.all(unread.slice(1).map((one) => one.body?.cancel()));
+});
+
 test("followers of an ended reply share its text", async () => {
   await using fixture = await openLong(4_000_000);
   const key = await fixture.key("read_only");
