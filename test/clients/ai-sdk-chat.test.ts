@@ -46,9 +46,18 @@ class Shown implements Package.ChatState<Message> {
 
   /** Resolves once the page shows these words, message by message. */
   shows(...words: string[]): Promise<void> {
+    return this.#until(() => wordsOf(this.messages).join("|") === words.join("|"));
+  }
+
+  /** Resolves once the page has this status. */
+  becomes(status: Package.ChatStatus): Promise<void> {
+    return this.#until(() => this.#status === status);
+  }
+
+  #until(isSo: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {
-        if (wordsOf(this.messages).join("|") !== words.join("|")) return;
+        if (!isSo()) return;
         this.#waiting.delete(look);
         resolve();
       };
@@ -67,6 +76,11 @@ class Shown implements Package.ChatState<Message> {
   }
 }
 
+interface PageOptions extends Pick<Package.ChatInit<Message>, "sendAutomaticallyWhen"> {
+  readonly url?: string;
+  readonly fetch?: typeof globalThis.fetch;
+}
+
 function wordsOf(messages: readonly Message[]): string[] {
   return messages.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
 }
@@ -81,7 +95,7 @@ describe("a chat of the AI SDK", { skip, timeout: 60_000 }, () => {
   function openPage(
     { fixture, key, conversationId }: Chat,
     messages: Message[] = [],
-    { url = fixture.url, fetch }: { url?: string; fetch?: typeof globalThis.fetch } = {},
+    { url = fixture.url, fetch, sendAutomaticallyWhen }: PageOptions = {},
   ) {
     class Page extends ai.AbstractChat<Message> {}
     const state = new Shown(messages);
@@ -95,6 +109,7 @@ describe("a chat of the AI SDK", { skip, timeout: 60_000 }, () => {
       id: conversationId,
       state,
       transport: createChatTransport(client, { twinId: "scripted" }),
+      ...(sendAutomaticallyWhen && { sendAutomaticallyWhen }),
       onFinish: ({ isAbort, isDisconnect, isError }) => void ends.push({ isAbort, isDisconnect, isError }),
     });
     /** The messages that a reload shows. */
@@ -247,33 +262,123 @@ describe("a chat of the AI SDK", { skip, timeout: 60_000 }, () => {
     await other[Symbol.asyncDispose]();
   });
 
-  test("shows a reply behind decided calls once, as a message of its own", async () => {
-    await using chat = await openChat(overSocket, {
+  /** A chat with a twin whose calls a person has to allow. */
+  const openConfirming = () =>
+    openChat(overSocket, {
       twins: createTwinList([newTwin({ id: "scripted", engine: "scripted", confirm: ["orders"] })]),
     });
+
+  /** Ends a reply with calls that wait, each by its id. */
+  function askFor(run: Run, says: string, ...ids: string[]) {
+    run.write(says);
+    const calls = ids.map((callId) => ({ callId, name: "orders/cancel", arguments: { callId } }));
+    run.finish({ finishReason: "tool_calls", pending: { calls, state: "kept" } });
+  }
+
+  const decidedIn = ({ turn }: Run) => turn.decided?.calls.map(({ callId, decision }) => [callId, decision]);
+
+  const statesOf = (messages: readonly Message[]) =>
+    messages.map(({ parts }) => parts.map((part) => ("state" in part ? part.state : part.type)));
+
+  test("shows a reply behind decided calls once, as a message of its own", async () => {
+    await using chat = await openConfirming();
     const opened = openPage(chat);
     const { page, state } = opened;
     const asked = page.sendMessage({ text: "Cancel it." });
-    const run = await chat.engine.next();
-    run.write("May I?");
-    const calls = [{ callId: "a", name: "orders/cancel", arguments: {} }];
-    run.finish({ finishReason: "tool_calls", pending: { calls, state: "kept" } });
+    askFor(await chat.engine.next(), "May I?", "a");
     await asked;
     await page.addToolApprovalResponse({ id: "a", approved: true });
     const decided = page.sendMessage();
-    const next = await chat.engine.next();
-    next.write("Done.");
-    next.finish();
-    await decided;
+    await answer(await chat.engine.next(), "Done.", decided);
     assert.equal(page.status, "ready");
     await assertKept(opened, "Cancel it.", "May I?", "Done.");
-    const [, first, second] = state.messages;
-    assert.deepEqual(
-      [first, second].map((message) =>
-        message?.parts.map((part) => ("state" in part ? part.state : part.type)),
-      ),
-      [["done", "output-available"], ["done"]],
-    );
+    assert.deepEqual(statesOf(state.messages.slice(1)), [["done", "output-available"], ["done"]]);
+  });
+
+  test("goes on by itself once all calls are decided, and not before, also where the reply behind them asks again", async () => {
+    await using chat = await openConfirming();
+    const sendAutomaticallyWhen = ai.lastAssistantMessageIsCompleteWithApprovalResponses;
+    const opened = openPage(chat, [], { sendAutomaticallyWhen });
+    const { page, state } = opened;
+    const asked = page.sendMessage({ text: "Cancel both." });
+    askFor(await chat.engine.next(), "May I?", "a", "b");
+    await asked;
+    await page.addToolApprovalResponse({ id: "b", approved: false });
+    await page.addToolApprovalResponse({ id: "a", approved: true });
+    const second = await chat.engine.next();
+    assert.deepEqual(decidedIn(second), [
+      ["a", "approve"],
+      ["b", "deny"],
+    ]);
+    askFor(second, "And the last?", "c");
+    await state.becomes("ready");
+    await page.addToolApprovalResponse({ id: "c", approved: true, reason: "It is late." });
+    const third = await chat.engine.next();
+    assert.deepEqual(decidedIn(third), [["c", "approve"]]);
+    third.write("Done.");
+    third.finish();
+    await state.becomes("ready");
+    await assertKept(opened, "Cancel both.", "May I?", "And the last?", "Done.");
+    assert.deepEqual(statesOf(state.messages.slice(1)), [
+      ["done", "output-available", "output-denied"],
+      ["done", "output-available"],
+      ["done"],
+    ]);
+    assert.equal(chat.engine.asked, 3);
+    assert.ok(opened.ends.every(({ isError }) => !isError));
+  });
+
+  test("decides after a reload what waits; what another page decides then is refused, and runs nothing", async () => {
+    await using chat = await openConfirming();
+    const early = openPage(chat);
+    const asked = early.page.sendMessage({ text: "Cancel it." });
+    askFor(await chat.engine.next(), "May I?", "a");
+    await asked;
+    const late = openPage(chat, await early.reloaded());
+    assert.deepEqual(statesOf(late.page.messages)[1], ["text", "approval-requested"]);
+    await late.page.addToolApprovalResponse({ id: "a", approved: false });
+    const decided = late.page.sendMessage();
+    const run = await chat.engine.next();
+    assert.deepEqual(decidedIn(run), [["a", "deny"]]);
+    await answer(run, "As you wish.", decided);
+    await assertKept(late, "Cancel it.", "May I?", "As you wish.");
+    await early.page.addToolApprovalResponse({ id: "a", approved: true });
+    await early.page.sendMessage();
+    assert.equal(early.page.status, "error");
+    assert.equal(chat.engine.asked, 2);
+    assert.deepEqual(statesOf(await late.reloaded()).flat(), ["text", "text", "text"]);
+  });
+
+  test("has messages that the AI SDK takes as valid, and as a model's: with calls that are decided, without those that wait", async () => {
+    await using chat = await openConfirming();
+    const { page, reloaded } = openPage(chat);
+    const asked = page.sendMessage({ text: "Cancel both." });
+    askFor(await chat.engine.next(), "May I?", "a", "b");
+    await asked;
+    const kinds = async (messages: Message[]) => {
+      await ai.validateUIMessages({ messages });
+      const all = await ai.convertToModelMessages(messages, { ignoreIncompleteToolCalls: true });
+      return all.flatMap(({ content }) =>
+        typeof content === "string" ? "text" : content.map(({ type }) => type),
+      );
+    };
+    assert.deepEqual(await kinds(page.messages), ["text", "text"]);
+    assert.deepEqual(await kinds(await reloaded()), ["text", "text"]);
+    await page.addToolApprovalResponse({ id: "a", approved: true });
+    await page.addToolApprovalResponse({ id: "b", approved: false });
+    const decided = page.sendMessage();
+    await answer(await chat.engine.next(), "Done.", decided);
+    const call = ["tool-call", "tool-approval-request"];
+    const results = ["tool-approval-response", "tool-result"];
+    assert.deepEqual(await kinds(page.messages), [
+      "text",
+      "text",
+      ...call,
+      ...call,
+      ...results,
+      ...results,
+      "text",
+    ]);
   });
 
   test("stopped, ends its reply for everybody, which keeps its text so far", async () => {
