@@ -19,14 +19,7 @@ export interface Piece {
 }
 
 /** A line of a column, or a row of what is no table. */
-export interface Line {
-  readonly text: string;
-  readonly x: number;
-  readonly end: number;
-  readonly y: number;
-  readonly size: number;
-  readonly isBold: boolean;
-}
+export type Line = Omit<Piece, "turn">;
 
 /** A part of a page: lines of one column, from above, or the rows of a table. */
 export type Region =
