@@ -96,10 +96,10 @@ test("a long text without a credential is read once", () => {
       line = text;
     },
   });
-  const before = performance.now();
+  const before = process.cpuUsage();
   for (const text of ["ey", "twin_", "%25", "eyJ", "%65y", "ey.", "%20ey", "twin_abc%2"]) {
     log("error", text.repeat(300_000 / text.length));
     assert.ok(line.length > 0);
   }
-  assert.ok(performance.now() - before < 5_000);
+  assert.ok(process.cpuUsage(before).user < 5_000_000);
 });

@@ -148,10 +148,10 @@ describe("a reply in a form", { timeout: 60_000 }, () => {
     const { api } = await openWith(JSON.stringify("a".repeat(50_000)));
     await using _ = api;
     const hostile = { type: "string", pattern: "^(a+)+$", minLength: 1 };
-    const started = performance.now();
+    const before = process.cpuUsage();
     const [status] = await errorOf(respond(api, { ...asked, schema: { ...hostile, maxLength: 1 } }));
     assert.equal(status, 502);
-    assert.ok(performance.now() - started < 2_000);
+    assert.ok(process.cpuUsage(before).user < 2_000_000); // usually 20 ms; what a pattern stretches has no end
   });
 
   test("is a field that an Idempotency-Key compares", async () => {
