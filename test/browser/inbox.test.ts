@@ -53,8 +53,8 @@ for (const { name, skip, start } of representativeBrowsers) {
     }
 
     /** The playground, signed in, with its inbox. `bell`: what makes sounds of it. */
-    async function open(): Promise<Page & AsyncDisposable> {
-      const page = await openPage(browser);
+    async function open(colorScheme: "light" | "dark" | null = null): Promise<Page & AsyncDisposable> {
+      const page = await openPage(browser, { colorScheme });
       await page.addInitScript({ content: recordSounds });
       await server.open(page);
       await page.locator("#twins button").waitFor();
@@ -126,6 +126,21 @@ for (const { name, skip, start } of representativeBrowsers) {
       await entry(page, "emil").waitFor();
       assert.match(await page.title(), /^\(2\) /);
       assert.equal(await page.evaluate("sounds"), 1);
+    });
+
+    test("has no obstacles and fits all screens, in dark colours", async () => {
+      await settle();
+      await wait("gina");
+      await wait("hugo");
+      await using page = await open("dark");
+      await entry(page, "gina").click();
+      await page.locator("#inbox-messages").getByText("Anybody?").waitFor();
+      await page.fill("#inbox-name", "Eva");
+      await page.fill("#inbox-content", "Here I am.");
+      await page.press("#inbox-content", "Enter");
+      await page.locator("#inbox-messages .author", { hasText: "Eva" }).waitFor();
+      await assertAccessible(page);
+      await assertFitsScreens(page);
     });
 
     test("on a phone, shows the list or a conversation, and goes back", async () => {

@@ -29,6 +29,15 @@ tests:
 We are open from nine to six.
 `;
 
+async function storeOn({ url, token }: Playground, id: string, text: string): Promise<void> {
+  const response = await fetch(`${url}/api/v1/twins/${id}/file`, {
+    method: "PUT",
+    headers: { Authorization: `Bearer ${await token()}`, "Content-Type": "text/markdown" },
+    body: text,
+  });
+  assert.ok(response.ok, await response.text());
+}
+
 for (const { name, skip, start } of representativeBrowsers) {
   describe(`an owner's own twins in ${name}`, { skip }, () => {
     let browser: Browser;
@@ -40,23 +49,26 @@ for (const { name, skip, start } of representativeBrowsers) {
     after(() => server[Symbol.asyncDispose]());
 
     /** Stores a file as another program does. */
-    async function store(id: string, text: string): Promise<void> {
-      const response = await fetch(`${server.url}/api/v1/twins/${id}/file`, {
-        method: "PUT",
-        headers: { Authorization: `Bearer ${await server.token()}`, "Content-Type": "text/markdown" },
-        body: text,
-      });
-      assert.ok(response.ok, await response.text());
-    }
+    const store = (id: string, text: string) => storeOn(server, id, text);
 
     async function stored(id: string): Promise<string> {
       const headers = { Authorization: `Bearer ${await server.token()}` };
       return (await fetch(`${server.url}/api/v1/twins/${id}/file`, { headers })).text();
     }
 
+    /** Deletes a twin as another program does. */
+    async function remove(id: string): Promise<void> {
+      const headers = { Authorization: `Bearer ${await server.token()}` };
+      await fetch(`${server.url}/api/v1/twins/${id}`, { method: "DELETE", headers });
+    }
+
     /** The tab, with a twin at its text. `except`: what fails there on purpose. */
-    async function open(id?: string, except?: RegExp): Promise<WatchedPage> {
-      const page = await openPage(browser, {}, except);
+    async function open(
+      id?: string,
+      except?: RegExp,
+      colorScheme: "light" | "dark" | null = null,
+    ): Promise<WatchedPage> {
+      const page = await openPage(browser, { colorScheme }, except);
       await server.open(page);
       await page.click("#tab-own-twins");
       if (id !== undefined) {
@@ -120,7 +132,29 @@ for (const { name, skip, start } of representativeBrowsers) {
       await page.fill("#try-question", "When are you open?");
       await page.press("#try-question", "Enter");
       await page.locator(".tried", { hasText: "ten to eight" }).waitFor();
+      await assertAccessible(page);
       assert.equal(await stored("tried"), file);
+    });
+
+    test("has no obstacles and fits all screens, in dark colours", async () => {
+      await store("dark", file);
+      await store("dark", file.replace("nine", "ten"));
+      await using page = await open("dark", /status of (404|412)/, "dark");
+      await page.getByRole("button", { name: "What changed: version 2" }).click();
+      await page.locator(".difference .new").waitFor();
+      await assertAccessible(page);
+      await page.keyboard.press("Escape");
+      await page.fill("#twin-text", file.replace("name: Shop", "name: Shop\nage: 7"));
+      await page.locator(".faults button").waitFor();
+      await page.fill("#try-question", "When are you open?");
+      await page.press("#try-question", "Enter");
+      await page.locator(".tried", { hasText: "Line 3" }).waitFor();
+      await assertAccessible(page);
+      await assertFitsScreens(page);
+      await remove("dark");
+      await save(page);
+      await page.locator(".editor-head .warn").waitFor();
+      await assertAccessible(page);
     });
 
     test("what a version changed is shown, an earlier one is restored, and line ends stay", async () => {
@@ -141,6 +175,8 @@ for (const { name, skip, start } of representativeBrowsers) {
       await assertAccessible(page);
       await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "Restore: version 1" }).click();
+      await page.locator("dialog").getByRole("button", { name: "Restore", exact: true }).waitFor();
+      await assertAccessible(page);
       await page.locator("dialog").getByRole("button", { name: "Restore", exact: true }).click();
       await page.getByText("Version 3 · is current").waitFor();
       assert.equal(await page.inputValue("#twin-text"), file);
@@ -210,6 +246,46 @@ for (const { name, skip, start } of representativeBrowsers) {
       await saved(page, 5);
     });
 
+    for (const [what, notice] of [
+      ["saving", (page) => save(page)],
+      ["trying", (page) => page.press("#try-question", "Enter")],
+      ["going back", (page) => page.getByRole("button", { name: "Restore: version 1" }).click()],
+      [
+        "putting a document",
+        (page) =>
+          page.setInputFiles("#twin-document", {
+            name: "prices.md",
+            mimeType: "text/markdown",
+            buffer: Buffer.from("# Prices\n"),
+          }),
+      ],
+    ] as readonly [string, (page: WatchedPage) => Promise<unknown>][]) {
+      test(`${what} says that a twin was deleted elsewhere, and no words are lost`, async () => {
+        const id = `deleted-${what.replaceAll(" ", "-")}`;
+        await store(id, file.replace("nine", "eight"));
+        await store(id, file);
+        await using page = await open(id, /status of (404|412)/);
+        await page.getByRole("button", { name: "Restore: version 1" }).waitFor();
+        const mine = file.replace("nine to six", "ten to eight");
+        await page.fill("#twin-text", mine);
+        await page.fill("#twin-note", "Later");
+        await page.fill("#try-question", "When are you open?");
+        await remove(id);
+        await notice(page);
+        await page.locator(".editor-head .warn", { hasText: `${id} was deleted elsewhere` }).waitFor();
+        await assertAccessible(page);
+        assert.equal(await page.inputValue("#twin-text"), mine);
+        assert.equal(await page.inputValue("#twin-note"), "Later");
+        assert.equal(await page.inputValue("#try-question"), "When are you open?");
+        await page.locator(`#own-twins [data-twin="${id}"]`).waitFor({ state: "detached" });
+        await page.press("#try-question", "Enter");
+        await page.locator(".tried", { hasText: "ten to eight" }).waitFor();
+        await save(page);
+        await saved(page, 3);
+        assert.equal(await stored(id), mine);
+      });
+    }
+
     test("leaving with words that are not saved asks, and a deletion names what goes", async () => {
       await store("left", file);
       await store("other", file.replace("Shop", "Other"));
@@ -276,6 +352,39 @@ for (const { name, skip, start } of representativeBrowsers) {
       await page.focus("#tab-questions");
       await page.keyboard.press("ArrowRight");
       await page.locator("#tab-keys:focus").waitFor();
+    });
+  });
+
+  describe(`many twins of an owner, in ${name}`, { skip }, () => {
+    test("are searched by name and id, and further than they have been read", async () => {
+      await using server = await openPlayground({ MAX_TWINS: "200" }, { "keeper.md": keeper });
+      const names = Array.from({ length: 120 }, (_, index) => `Bulk ${index}`);
+      await Promise.all(
+        [...names, "The Ａccordion"].map((twin, index) =>
+          storeOn(server, `twin-${index}`, `---\nname: ${twin}\n---\n`),
+        ),
+      );
+      await using page = await openPage(await start());
+      await server.open(page);
+      await page.click("#tab-own-twins");
+      const rows = page.locator("#own-twins [data-twin]");
+      await rows.first().waitFor();
+      assert.equal(await rows.count(), 100);
+      await page.fill("#own-twins-search", "BULK 17");
+      assert.deepEqual(await rows.locator(".about").allInnerTexts(), ["twin-17"]);
+      await page.fill("#own-twins-search", "accordion");
+      const state = page.locator("#own-twins .sifted");
+      assert.equal(await state.innerText(), "0 found in 100 of 121.");
+      await assertAccessible(page);
+      await assertFitsScreens(page);
+      await page.getByRole("button", { name: "Search further" }).press("Enter");
+      await page.locator('[data-twin="twin-120"]:focus').waitFor();
+      assert.equal(await state.innerText(), "1 found in 121 of 121.");
+      await page.keyboard.press("Enter");
+      await page.locator("#twin-text").waitFor();
+      await page.locator('[data-twin="twin-120"][aria-current]').waitFor();
+      await page.fill("#own-twins-search", "twin-119");
+      assert.deepEqual(await rows.locator(".name").allInnerTexts(), ["Bulk 119"]);
     });
   });
 }

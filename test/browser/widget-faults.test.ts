@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { TwinClient } from "../../client/mod.ts";
-import { openPage } from "./browsers.ts";
+import { assertAccessible, openPage } from "./browsers.ts";
 import { lastingText, openPlayground, type Playground, readAlong } from "./playground.ts";
 import { sharedBrowsers } from "./shared-browsers.ts";
 
@@ -39,7 +39,7 @@ for (const { name, skip, start } of sharedBrowsers) {
       const address = `${server.url}/shop`;
       const html = `<!doctype html><html lang="en"><title>A shop</title><link rel="icon" href="data:,">
         <script type="module" src="/widget.js"></script>
-        <main><twin-chat twin="echo" token-url="/token" ${attributes}></twin-chat></main>`;
+        <main><h1>A shop</h1><twin-chat twin="echo" token-url="/token" ${attributes}></twin-chat></main>`;
       await page.route(address, (route) => route.fulfill({ contentType: "text/html", body: html }));
       await page.route(`${server.url}/token`, async (route) => {
         const { token } = await backend.clientTokens.create({ endUser, requestsPerHour });
@@ -106,6 +106,7 @@ for (const { name, skip, start } of sharedBrowsers) {
         await chat.status.getByText(says).waitFor();
         assert.equal(await chat.input.inputValue(), "words of mine");
         assert.equal(await chat.page.locator("twin-chat [part~=user]").count(), 0);
+        await assertAccessible(chat.page);
         await chat.page.unroute("**/messages/stream");
         await chat.input.press("Enter");
         await chat.replies.getByText("words of mine").waitFor();

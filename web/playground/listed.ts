@@ -11,6 +11,7 @@ import { byId, h } from "../shared/dom.ts";
 import { showIn } from "../shared/spoken.ts";
 import { firstWords } from "../shared/words.ts";
 import { titleOf } from "./conversation.ts";
+import { searchable } from "./listing.ts";
 import { reasonOf, timeElement } from "./page.ts";
 
 /** How many conversations are read at once. */
@@ -201,10 +202,10 @@ export class ListedConversations {
 
   /** Those in which the words are that are searched. */
   #fitting(): readonly Conversation[] {
-    const searched = plain(this.#search.value.trim());
+    const searched = searchable(this.#search.value.trim());
     if (searched === "") return this.#all;
     return this.#all.filter((each) =>
-      plain(`${this.#wordsOf(each) ?? ""}\n${each.endUser ?? ""}`).includes(searched),
+      searchable(`${this.#wordsOf(each) ?? ""}\n${each.endUser ?? ""}`).includes(searched),
     );
   }
 
@@ -267,9 +268,4 @@ export class ListedConversations {
     this.#more.textContent = this.#isSearching ? "Search further" : "Show more";
     this.#more.hidden = this.#isWhole;
   }
-}
-
-/** A text without what a search does not distinguish. */
-function plain(text: string): string {
-  return text.normalize("NFKC").toLowerCase();
 }

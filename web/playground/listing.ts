@@ -88,3 +88,8 @@ export function failure(error: unknown, again: () => void): HTMLElement {
   const button = h("button", { type: "button", class: "small", onclick: again }, "Try again");
   return h("div", { class: "failure", role: "alert" }, h("p", {}, reasonOf(error)), button);
 }
+
+/** A text without what a search does not distinguish. */
+export function searchable(text: string): string {
+  return text.normalize("NFKC").toLowerCase();
+}

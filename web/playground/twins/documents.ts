@@ -9,7 +9,7 @@ import { ask } from "../dialog.ts";
 import { failure, loading } from "../listing.ts";
 import { announce, reasonOf, timeElement } from "../page.ts";
 import type { Editing } from "./opened.ts";
-import type { ListedDocument } from "./requests.ts";
+import { hasCode, type ListedDocument } from "./requests.ts";
 
 /** Names of what is read. */
 const accepted = ".md,.markdown,.mdx,.txt,.html,.htm,.pdf,.docx";
@@ -92,8 +92,9 @@ export class Documents {
       const items = documents.map((document) => this.#entry(editing, document));
       this.#list.replaceChildren(items.length > 0 ? h("ul", {}, ...items) : none);
     } catch (error) {
-      if (this.#editing === editing)
-        this.#list.replaceChildren(failure(error, () => void this.open(editing)));
+      if (this.#editing !== editing) return;
+      this.#list.replaceChildren(failure(error, () => void this.open(editing)));
+      if (hasCode(error, "twin_not_found")) editing.fail(error);
     }
   }
 
@@ -152,6 +153,7 @@ export class Documents {
         line.remove();
         announce(`${file.name} is there.`);
       } catch (error) {
+        if (hasCode(error, "twin_not_found")) return editing.fail(error);
         progress.remove();
         state.className = "warn";
         state.textContent = reasonOf(error).replace(/^validation_error: /, "");

@@ -5,6 +5,7 @@
  */
 
 import { h } from "../../shared/dom.ts";
+import { announce } from "../page.ts";
 import { Checks } from "./checks.ts";
 import { settleConflict } from "./conflict.ts";
 import { withLineEnds } from "./difference.ts";
@@ -159,6 +160,7 @@ export class TwinEditor {
     this.#source.element.scrollTop = 0;
     this.#checks.golden.say("…");
     this.#checks.show([]);
+    this.#trial.clear();
     this.#goOnWith(twin);
     if (this.#editing && twin.id !== undefined) void this.versions.open(this.#editing);
   }
@@ -173,11 +175,12 @@ export class TwinEditor {
       },
       change: (make) => this.#change(twin, make),
       text: () => this.#file(),
-      fail: (error) => problem.show(error),
+      fail: (error) => (hasCode(error, "twin_not_found") ? this.#goneElsewhere(twin) : problem.show(error)),
     };
     this.#editing = editing;
     const { id } = twin;
     this.#title.textContent = id ?? "New twin";
+    this.#about.className = "";
     this.#about.textContent = id === undefined ? "Nothing is stored before you save." : "";
     this.#idField.hidden = id !== undefined;
     this.#id.required = id === undefined;
@@ -233,12 +236,25 @@ export class TwinEditor {
       this.#state.textContent = "";
       const faults = faultsIn(error);
       if (faults) this.#checks.show(faults);
+      else if (hasCode(error, "twin_not_found")) this.#goneElsewhere(twin);
       else if (!hasCode(error, "revision_mismatch")) throw error;
       else if (twin.id === undefined) throw new Error(`You have a twin ${id} already: choose another id.`);
       else await this.#reconcile(twin, id);
     } finally {
       this.#save.disabled = false;
     }
+  }
+
+  /** It was deleted elsewhere: what is written is a new twin's from now on. None of it is lost. */
+  #goneElsewhere(twin: OpenedTwin): void {
+    const { id, stored } = twin;
+    if (this.opened !== twin || id === undefined) return;
+    this.#goOnWith({ id: undefined, stored: { text: stored.text, revision: null } });
+    this.#id.value = id;
+    this.#about.textContent = `${id} was deleted elsewhere, with its documents and versions. What you have written is still here: saving makes a new twin of it.`;
+    this.#about.className = "warn";
+    announce(this.#about.textContent, true);
+    this.#options.changed();
   }
 
   /** Another has saved meanwhile. */

@@ -4,13 +4,13 @@
  * @module
  */
 
-import type { Twin, TwinClient } from "../../../client/mod.ts";
+import type { TwinClient } from "../../../client/mod.ts";
 import { byId, h } from "../../shared/dom.ts";
 import { ask } from "../dialog.ts";
-import { Listing } from "../listing.ts";
 import { announce } from "../page.ts";
 import type { Session } from "../session.ts";
 import { TwinEditor } from "./editor.ts";
+import { OwnTwinList } from "./list.ts";
 import { Problem } from "./problem.ts";
 import { OwnTwins } from "./requests.ts";
 
@@ -35,7 +35,10 @@ interface Owner {
 export class OwnTwinsTab {
   readonly #options: OwnTwinsOptions;
   readonly #panel = byId("own-twins", HTMLElement);
-  readonly #list: Listing<Twin>;
+  readonly #list = new OwnTwinList({
+    read: () => this.#required().client.twins.list({ own: true, limit: 100 }),
+    choose: (id) => void this.#problem.attempt(() => this.#choose(id)),
+  });
   readonly #problem: Problem;
   readonly #nothing: HTMLElement;
   readonly #editor: TwinEditor;
@@ -44,11 +47,6 @@ export class OwnTwinsTab {
   constructor(options: OwnTwinsOptions) {
     this.#options = options;
     this.#problem = new Problem(options.signIn);
-    this.#list = new Listing<Twin>({
-      empty: "You have made none yet.",
-      read: () => this.#required().client.twins.list({ own: true, limit: 100 }),
-      show: (twin) => this.#item(twin),
-    });
     const back = this.#button("Back to the list", () => this.#back());
     back.classList.add("back");
     this.#editor = new TwinEditor({
@@ -114,24 +112,6 @@ export class OwnTwinsTab {
     return this.#session;
   }
 
-  #item({ id, name }: Twin): HTMLElement {
-    return h(
-      "li",
-      {},
-      h(
-        "button",
-        {
-          type: "button",
-          "data-twin": id,
-          "aria-current": id === this.#editor.opened?.id ? "true" : undefined,
-          onclick: () => void this.#problem.attempt(() => this.#choose(id)),
-        },
-        h("span", { class: "name" }, name),
-        h("span", { class: "about" }, id),
-      ),
-    );
-  }
-
   async #choose(id: string): Promise<void> {
     if (!(await this.#mayLeave())) return;
     const stored = await this.#required().own.file(id);
@@ -157,7 +137,7 @@ export class OwnTwinsTab {
     this.#panel.dataset.part = "text";
     this.#nothing.hidden = true;
     open();
-    this.#markChosen();
+    this.#list.mark(this.#editor.opened?.id);
   }
 
   #close(): void {
@@ -165,15 +145,11 @@ export class OwnTwinsTab {
     this.#panel.dataset.part = "people";
     this.#nothing.append(this.#problem.element); // which is where a person looks
     this.#nothing.hidden = false;
-    this.#markChosen();
-  }
-
-  #markChosen(): void {
-    for (const item of this.#list.element.querySelectorAll<HTMLElement>("[data-twin]"))
-      item.ariaCurrent = item.dataset.twin === this.#editor.opened?.id ? "true" : null;
+    this.#list.mark(undefined);
   }
 
   #changed(): void {
+    this.#list.mark(this.#editor.opened?.id);
     void this.#list.open();
     this.#options.changed();
   }

@@ -82,8 +82,13 @@ export class Trial {
     this.element = h("div", { class: "part" }, form, this.#said);
   }
 
+  /** Has later questions be asked of a twin's text. */
   open(editing: Editing): void {
     this.#editing = editing;
+  }
+
+  /** Forgets what was tried. */
+  clear(): void {
     this.#said.replaceChildren();
     this.#question.value = "";
   }
@@ -97,7 +102,10 @@ export class Trial {
     this.#said.prepend(h("div", { class: "entry" }, h("p", { class: "asked" }, question), answer));
     try {
       const { id } = editing.twin;
-      const tried = await editing.own.check(editing.text(), { id, tests: "skip", ask: question });
+      const [tried] = await Promise.all([
+        editing.own.check(editing.text(), { id, tests: "skip", ask: question }),
+        id !== undefined && editing.own.versions(id, 1), // a check takes any id, also that of a twin that was deleted elsewhere
+      ]);
       const [fault] = tried.faults;
       if (fault) answer.textContent = `Line ${fault.line}: ${fault.message}`;
       else new MarkdownView(answer).show(tried.answer ?? "No answer in time.");

@@ -9,7 +9,7 @@ import { failure, loading } from "../listing.ts";
 import { timeElement } from "../page.ts";
 import { showDifference } from "./difference-view.ts";
 import type { Editing } from "./opened.ts";
-import type { ListedVersion } from "./requests.ts";
+import { hasCode, type ListedVersion } from "./requests.ts";
 
 /** How many are shown before more are asked for. */
 const few = 5;
@@ -52,8 +52,9 @@ export class Versions {
       });
       this.element.append(more);
     } catch (error) {
-      if (this.#editing === editing)
-        this.element.replaceChildren(failure(error, () => void this.open(editing)));
+      if (this.#editing !== editing) return;
+      this.element.replaceChildren(failure(error, () => void this.open(editing)));
+      if (hasCode(error, "twin_not_found")) editing.fail(error);
     }
   }
 
