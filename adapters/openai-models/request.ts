@@ -76,8 +76,9 @@ interface Told {
 }
 
 /**
- * The history and the question. Where that decides of calls, they stand between the two, as a part of the reply that made them,
- * and there may be no question.
+ * The history and the question. Calls that it decides stand behind it, as a part of the reply that made them, with their
+ * results: a person's words behind results are refused by chat templates that accept only users and assistants in turn, such as
+ * those of Mistral's models and Gemma. There may be no words.
  */
 function saidIn({ turn, decided, tools }: Asking, question: Told): readonly object[] {
   const { history, content } = turn;
@@ -85,9 +86,12 @@ function saidIn({ turn, decided, tools }: Asking, question: Told): readonly obje
   if (!decided || tools.length === 0) return inTurn([...history, ...asked]);
   const last = history.at(-1);
   const isTold = decided.hasText && last?.role === "assistant";
-  const before = isTold ? history.slice(0, -1) : [...history, { role: "user", content: decided.question }];
+  const before = [...(isTold ? history.slice(0, -1) : history)];
+  // Its question stands as the model was told it.
+  if (isTold && decided.question !== "" && before.at(-1)?.role === "user") before.pop();
+  if (decided.question !== "") before.push({ role: "user", content: decided.question });
   const called = isTold ? { ...decided.message, content: last.content } : decided.message;
-  return [...inTurn(before), called, ...decided.results, ...asked];
+  return [...inTurn([...before, ...asked]), ...decided.earlier, called, ...decided.results];
 }
 
 /** Messages of one role in a row as one message, because some chat templates accept only users and assistants in turn. */
@@ -104,7 +108,7 @@ function inTurn(messages: readonly Told[]) {
 /** The calls so far and their results. Told in words to a server that is asked without tools, as it may refuse calls, too. */
 function roundsOf({ rounds, decided, tools }: Asking): readonly object[] {
   if (tools.length > 0) return rounds;
-  const all = decided ? [decided.message, ...decided.results, ...rounds] : rounds;
+  const all = decided ? [...decided.earlier, decided.message, ...decided.results, ...rounds] : rounds;
   if (all.length === 0) return all;
   const told = all.map((message) => {
     const { role, content, tool_calls: calls } = message as Readonly<Record<string, unknown>>;

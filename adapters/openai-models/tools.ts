@@ -70,12 +70,16 @@ export interface DecidedRound {
   /** The question of that reply, as the model was told it, and whether the reply has any text: then histories have both. */
   readonly question: string;
   readonly hasText: boolean;
+  /** What the model called before behind the same question, and the results: rounds of replies without any text. */
+  readonly earlier: readonly object[];
 }
 
 /** What is kept of such a round: `results` by the ids of calls, without those that wait. */
-interface KeptRound extends Omit<DecidedRound, "results"> {
+interface KeptRound extends Omit<DecidedRound, "results" | "earlier"> {
   readonly ids: readonly string[];
   readonly results: Readonly<Record<string, string>>;
+  /** Absent: it was kept by an earlier version, or there is nothing. */
+  readonly earlier?: readonly object[];
 }
 
 /** Creates a function that offers a turn's model the tools of its twin. */
@@ -203,6 +207,9 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
       return text;
     }
 
+    /** What no history tells the model: the question, and rounds behind it. */
+    let unheard: Pick<DecidedRound, "question" | "earlier"> = { question: turn.content, earlier: [] };
+
     return {
       definitions: offered.map(({ tool, modelName }) => {
         const { parameters } = parametersOf(tool);
@@ -249,13 +256,13 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
         });
         if (pending.length === 0)
           return { messages: [message, ...resultsOf(ids, results)], pending: undefined };
-        const kept: KeptRound = { message, ids, results, question: turn.content, hasText };
+        const kept: KeptRound = { message, ids, results, hasText, ...unheard };
         return { messages: [], pending: { calls: pending, state: JSON.stringify(kept) } };
       },
       async goOn({ calls, state }) {
         isFull ||= !output.hold(2 * state.length);
         heldBytes += state.length;
-        const { ids, results: before, ...round } = JSON.parse(state) as KeptRound;
+        const { ids, results: before, earlier = [], ...round } = JSON.parse(state) as KeptRound;
         const results = { ...before };
         for (const id of ids) used.add(id);
         await eachOf(calls, async (asked) => {
@@ -263,7 +270,13 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
           results[callId] =
             decision === "approve" ? await call(asked, callId) : notAllowed[decision ?? "none"];
         });
-        return { ...round, results: resultsOf(ids, results) };
+        const went = { ...round, earlier, results: resultsOf(ids, results) };
+        if (!round.hasText)
+          unheard = {
+            question: [round.question, turn.content].filter((words) => words !== "").join("\n\n"),
+            earlier: [...earlier, round.message, ...went.results],
+          };
+        return went;
       },
     };
   };
