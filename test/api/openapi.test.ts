@@ -270,6 +270,14 @@ describe("the OpenAPI document", () => {
     assert.deepEqual(properties.scope, { type: "string", enum: scopes, description });
   });
 
+  test("the one body that may be left out is not required", () => {
+    const optional = operations.filter(({ requestBody }) => requestBody?.required === false);
+    assert.deepEqual(
+      optional.map(({ operationId }) => operationId),
+      ["rotateApiKey"],
+    );
+  });
+
   test("a nullable enum or object is an anyOf with null, which client generators understand", () => {
     const { properties } = components.schemas.Message as {
       properties: Record<string, { anyOf?: { type: string }[] }>;

@@ -24,7 +24,7 @@ export interface Operation {
   readonly tags: readonly string[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly DocumentedParameter[];
-  readonly requestBody?: { readonly content: DocumentedContent };
+  readonly requestBody?: { readonly required: boolean; readonly content: DocumentedContent };
   readonly responses: Readonly<Record<string, DocumentedResponse>>;
 }
 

@@ -313,7 +313,7 @@ function operation(route: Route): Record<string, unknown> {
     description: scope ? `Needs a key with the scope ${scope}.` : needs[credential],
     security: securityOf[credential],
     parameters: [...pathParameters(route), ...queryParameters(route), ...headerParameters(route)],
-    ...(body && { requestBody: { required: true, content: body } }),
+    ...(body && { requestBody: { required: !route.isBodyOptional, content: body } }),
     responses: {
       [status]: { description, headers: successHeaders(route), ...(content && { content }) },
       ...Object.fromEntries(
