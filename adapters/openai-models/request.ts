@@ -90,8 +90,12 @@ function saidIn({ turn, decided, tools }: Asking, question: Told): readonly obje
   // Its question stands as the model was told it.
   if (isTold && decided.question !== "" && before.at(-1)?.role === "user") before.pop();
   if (decided.question !== "") before.push({ role: "user", content: decided.question });
+  const told = inTurn([...before, ...asked]);
   const called = isTold ? { ...decided.message, content: last.content } : decided.message;
-  return [...inTurn([...before, ...asked]), ...decided.earlier, called, ...decided.results];
+  const rounds = [...decided.earlier, called, ...decided.results];
+  const said = told.at(-1);
+  if (said?.role !== "assistant") return [...told, ...rounds];
+  return [...told.slice(0, -1), { ...rounds[0], content: said.content }, ...rounds.slice(1)];
 }
 
 /** Messages of one role in a row as one message, because some chat templates accept only users and assistants in turn. */

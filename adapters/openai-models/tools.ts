@@ -70,7 +70,7 @@ export interface DecidedRound {
   /** The question of that reply, as the model was told it, and whether the reply has any text: then histories have both. */
   readonly question: string;
   readonly hasText: boolean;
-  /** What the model called before behind the same question, and the results: rounds of replies without any text. */
+  /** What the model called before behind the same question, and the results: rounds that no history tells. */
   readonly earlier: readonly object[];
 }
 
@@ -254,9 +254,13 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
         await eachOf(running, async ([asked, id]) => {
           results[id] = await call(asked, id);
         });
-        if (pending.length === 0)
-          return { messages: [message, ...resultsOf(ids, results)], pending: undefined };
-        const kept: KeptRound = { message, ids, results, hasText, ...unheard };
+        const silent = { ...message, content: null }; // its text is the reply's, as far as a guard lets it pass
+        if (pending.length === 0) {
+          const told = resultsOf(ids, results);
+          unheard = { ...unheard, earlier: [...unheard.earlier, silent, ...told] };
+          return { messages: [message, ...told], pending: undefined };
+        }
+        const kept: KeptRound = { message: silent, ids, results, hasText, ...unheard };
         return { messages: [], pending: { calls: pending, state: JSON.stringify(kept) } };
       },
       async goOn({ calls, state }) {
@@ -271,11 +275,11 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
             decision === "approve" ? await call(asked, callId) : notAllowed[decision ?? "none"];
         });
         const went = { ...round, earlier, results: resultsOf(ids, results) };
-        if (!round.hasText)
-          unheard = {
-            question: [round.question, turn.content].filter((words) => words !== "").join("\n\n"),
-            earlier: [...earlier, round.message, ...went.results],
-          };
+        const untold = round.hasText ? { question: "", earlier: [] } : went;
+        unheard = {
+          question: [untold.question, turn.content].filter((words) => words !== "").join("\n\n"),
+          earlier: [...untold.earlier, round.message, ...went.results],
+        };
         return went;
       },
     };

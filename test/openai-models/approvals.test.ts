@@ -199,6 +199,65 @@ describe("calls that wait for a person", { timeout: 60_000 }, () => {
     assert.deepEqual(toldIn(3), [...before, ...last]);
   });
 
+  test("what a model has called before is told with a call that is decided, also behind words of its own", async () => {
+    const finds =
+      called({ number: 7 }, { id: "found", function: { name: "orders_find", arguments: '{"number": 7}' } }) +
+      model.finish("tool_calls");
+    const asksAgain = asksToCancel.replace("call_1", "call_2");
+    await using opened = await open([
+      finds,
+      model.delta("Shall I?") + asksToCancel,
+      asksAgain,
+      model.completion("Both are gone."),
+    ]);
+    const { chat, asked } = opened;
+    await opened.begin();
+    await decide(chat, { calls });
+    await decide(chat, { calls: { call_2: "approve" } });
+    const toldIn = (at: number) =>
+      asked[at]?.messages.slice(1).map(({ role, content, tool_calls: called, tool_call_id: id }) => {
+        return [role, content, called?.[0]?.id ?? id];
+      });
+    assert.deepEqual(toldIn(2), [
+      ["user", "Cancel it.", undefined],
+      ["assistant", null, "found"],
+      ["tool", '{"number":7,"state":"sent"}', "found"],
+      ["assistant", "Shall I?", "call_1"],
+      ["tool", "cancelled", "call_1"],
+    ]);
+    assert.deepEqual(toldIn(3), [
+      ["user", "Cancel it.", undefined],
+      ["assistant", "Shall I?", "call_1"],
+      ["tool", "cancelled", "call_1"],
+      ["assistant", null, "call_2"],
+      ["tool", "cancelled", "call_2"],
+    ]);
+  });
+
+  test("words that a guard has replaced are not kept with them", async () => {
+    const store = createMemoryStore();
+    const kept: string[] = [];
+    const noting = {
+      ...store,
+      endReply(end: Parameters<Store["endReply"]>[0]) {
+        kept.push(JSON.stringify(end));
+        return store.endReply(end);
+      },
+    };
+    const guard = { output: (text: string) => (text.includes("secret") ? { replace: "…" } : undefined) };
+    await using opened = await open([model.delta("The secret is 42.") + asksToCancel], {
+      store: noting,
+      guard,
+    });
+    const reply = await opened.begin();
+    assert.deepEqual([reply.content, reply.finishReason], ["…", "tool_calls"]);
+    await decide(opened.chat, { calls });
+    assert.ok(kept.some((end) => end.includes("call_1")));
+    assert.doesNotMatch(kept.join(), /secret/u);
+    assert.match(JSON.stringify(opened.asked[1]?.messages), /"content":"…"/u);
+    assert.doesNotMatch(JSON.stringify(opened.asked[1]?.messages), /secret/u);
+  });
+
   for (const [what, body, told] of [
     ["denied", { calls: { call_1: "deny" } }, /denied by the person/],
     ["left unanswered", { content: "How is the weather?" }, /has not said/],
