@@ -14,6 +14,8 @@ export interface Holder {
 
 /** The memory that one request, reply or stream holds. It begins with none. */
 export interface Held {
+  /** How much that is, in bytes. */
+  readonly bytes: number;
   /** Whether there is any memory left. */
   fits(): boolean;
   /** Holds so many bytes more. False: that would be too many, and nothing has changed. */
@@ -81,8 +83,8 @@ export class MemoryBudget {
 class Hold implements Held {
   readonly #open: () => readonly Account[];
   readonly #close: (accounts: readonly Account[]) => void;
-  #bytes = 0;
   #accounts: readonly Account[] = [];
+  bytes = 0;
 
   constructor(open: () => readonly Account[], close: (accounts: readonly Account[]) => void) {
     this.#open = open;
@@ -104,15 +106,15 @@ class Hold implements Held {
 
   count(bytes: number): void {
     if (bytes === 0) return;
-    if (this.#bytes === 0) this.#accounts = this.#open();
-    this.#bytes += bytes;
+    if (this.bytes === 0) this.#accounts = this.#open();
+    this.bytes += bytes;
     for (const account of this.#accounts) account.bytes += bytes;
-    if (this.#bytes !== 0) return;
+    if (this.bytes !== 0) return;
     this.#close(this.#accounts);
     this.#accounts = [];
   }
 
   release(): void {
-    this.count(-this.#bytes);
+    this.count(-this.bytes);
   }
 }

@@ -209,8 +209,8 @@ export class Dispatcher {
       return { status, headers, body: null };
     }
     if (body instanceof Uint8Array) {
-      memory.release();
-      return { status, headers, body };
+      const sent = memory.bytes === 0 ? undefined : () => memory.release();
+      return { status, headers, body, sent };
     }
     if (route?.method === "GET" && !memory.fits()) {
       if ("wake" in body) body.close();
@@ -249,7 +249,7 @@ export class Dispatcher {
   #finish(exchange: Exchange, answer: Answer): Answer {
     const { request, fields, requestId, startedAt, headers, route, caller, code } = exchange;
     const { context, corsOrigins, log, observe } = this.#options;
-    const { status, body } = answer;
+    const { status, body, sent } = answer;
     const { method } = request;
     const durationMs = context.clock.now() - startedAt;
     if (corsOrigins.length > 0) Object.assign(headers, corsHeaders(fields, corsOrigins));
@@ -272,7 +272,7 @@ export class Dispatcher {
     if (status === 429) observe.rateLimited?.({ scope: caller?.scope });
     observe.requestEnded?.({ requestId, method, route: route?.path, status, durationMs });
     const isWhole = isString(body) || body instanceof Uint8Array;
-    if (method !== "HEAD" || !isWhole) return { status, headers, body };
+    if (method !== "HEAD" || !isWhole) return { status, headers, body, sent };
     headers["Content-Length"] = String((isString(body) ? utf8ToBytes(body) : body).length);
     return { status, headers, body: null };
   }

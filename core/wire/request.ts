@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type EventStream, type JoinTimer, toTextOrStream } from "./sse.ts";
+import { type EventStream, type JoinTimer, stallMs, toTextOrStream } from "./sse.ts";
 
 /** Header fields by name, in any case, as in a web `Headers`. Fields that were sent twice are joined by `, `. */
 export interface RequestHeaders {
@@ -92,6 +92,8 @@ export interface Answer {
   readonly headers: Record<string, string>;
   /** An event stream that was complete from the start may be text. Bytes are compressed, as `Content-Encoding` says. */
   readonly body: string | Uint8Array<ArrayBuffer> | EventStream | null;
+  /** Called once all bytes have been taken, or their client has left. Idempotent. Absent: they are not held for this answer alone. */
+  readonly sent?: (() => void) | undefined;
 }
 
 /** Whether a body is still being made. */
@@ -134,12 +136,46 @@ export class HostRequest implements IncomingRequest {
  * share one.
  */
 export async function toResponse(
-  { status, headers, body }: Answer,
+  { status, headers, body, sent }: Answer,
   afterJoin?: JoinTimer,
 ): Promise<Response> {
   // workerd would compress a compressed body again; the others do not know that option.
   const init: ResponseInit & { readonly encodeBody: "manual" } = { status, headers, encodeBody: "manual" };
-  return new Response(isEventStream(body) ? await toTextOrStream(body, afterJoin) : body, init);
+  if (isEventStream(body)) return new Response(await toTextOrStream(body, afterJoin), init);
+  return new Response(body instanceof Uint8Array && sent ? toStream(body, sent) : body, init);
+}
+
+/** How many bytes are given at a time. */
+const pieceBytes = 64 * 1024;
+
+/** Bytes as they are taken. Who takes nothing for {@link stallMs} is cut. */
+function toStream(bytes: Uint8Array<ArrayBuffer>, sent: () => void): ReadableStream<Uint8Array> {
+  let taken = 0;
+  let timer: ReturnType<typeof setTimeout>;
+  const end = () => {
+    clearTimeout(timer);
+    sent();
+  };
+  const wait = (controller: ReadableStreamDefaultController) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      controller.error(new Error("The client takes nothing."));
+      sent();
+    }, stallMs);
+  };
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    start: wait,
+    pull(controller) {
+      wait(controller);
+      if (taken < bytes.length) controller.enqueue(bytes.slice(taken, taken + pieceBytes));
+      taken += pieceBytes;
+      if (taken < bytes.length) return;
+      controller.close();
+      end();
+    },
+    cancel: end,
+  };
+  return new ReadableStream(source, { highWaterMark: 0 });
 }
 
 /**

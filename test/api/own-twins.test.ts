@@ -13,6 +13,7 @@ import type { TwinResource } from "../../core/wire/schemas.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { docx, paragraph } from "../documents/fixture.ts";
 import { createRandom } from "../simulation/world.ts";
+import { settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
 import {
   assertErrorAnswer,
@@ -847,3 +848,37 @@ test("texts that others wrote come back byte for byte, as twins and as their doc
   }
   assert.ok(kept >= 20, `${kept} of ${texts.length}`);
 });
+
+for (const transport of transports) {
+  test(`documents that nobody reads count as answers do, ${transport.name}`, {
+    timeout: 60_000,
+  }, async () => {
+    await using service = await open({}, transport);
+    const { put, jwt, url } = service;
+    await put("ada/file", "---\nname: Ada\n---\n# A\n\nb");
+    await put("ada/documents/long.txt", "word ".repeat(4_000_000), { "content-type": "text/plain" });
+    // As it is: a fixture reads each answer.
+    const long = () => {
+      const init = { headers: { authorization: `Bearer ${jwt}` } };
+      const path = "/api/v1/twins/ada/documents/long.txt";
+      return url
+        ? fetch(url + path, init)
+        : service.service.fetch(new Request(`http://twins.test${path}`, init));
+    };
+    const unread = [await long(), await long(), await long()];
+    assert.deepEqual(
+      unread.map(({ status }) => status),
+      [200, 200, 200],
+    );
+    await assertErrorAnswer(await long(), 503, "unavailable");
+    await unread[0]?.body?.cancel();
+    let next = await long();
+    while (next.status === 503) {
+      await next.body?.cancel(); // the server has not heard yet that its client has left
+      await settle();
+      next = await long();
+    }
+    assert.equal((await next.text()).length, 20_000_000);
+    for (const answer of unread.slice(1)) await answer.body?.cancel();
+  });
+}

@@ -25,11 +25,15 @@ const pieceBytes = 64 * 1024;
 
 /** Writes an answer whose body is there as a whole, or absent. */
 export function writeWhole(
-  { status, headers }: Omit<Answer, "body">,
+  { status, headers, sent }: Omit<Answer, "body">,
   body: string | Uint8Array | null,
   response: ServerResponse,
 ): void {
-  if (response.destroyed) return; // its client has left, and no event would release the text
+  if (response.destroyed) {
+    sent?.(); // its client has left, and no event would release the text
+    return;
+  }
+  if (sent) response.once("close", sent);
   if (body !== null) headers["Content-Length"] = String(Buffer.byteLength(body));
   response.writeHead(status, headers); // may be a middleware's, and return nothing
   if (body === null) response.end();

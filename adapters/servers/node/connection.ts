@@ -126,7 +126,10 @@ export function answerInTurn(service: Service, request: NodeRequest, isClosing =
 function writeAnswer(answer: Answer, request: NodeRequest): void {
   const { response } = request;
   const { body, headers } = answer;
-  if (response.headersSent) return;
+  if (response.headersSent) {
+    answer.sent?.();
+    return;
+  }
   if (request.leavesBodyUnread && closesLate(response)) headers.Connection = "close";
   if (isEventStream(body)) void writeEvents(answer, body, request);
   else writeWhole(answer, body, response);
