@@ -6,7 +6,8 @@
 
 import type { ReplyFormat, ReplyOutput, Turn } from "../../core/twins/engine.ts";
 import { type ContinuationMode, continuationOf } from "./continuation.ts";
-import type { DecidedRound, ToolDefinition } from "./tools.ts";
+import { inTurn, type Told } from "./told.ts";
+import type { DecidedRounds, ToolDefinition } from "./tools.ts";
 
 /** What a model is asked, and where its text goes. */
 export interface ModelQuestion extends Pick<ReplyOutput, "write"> {
@@ -20,8 +21,8 @@ export interface ModelQuestion extends Pick<ReplyOutput, "write"> {
   readonly tools: readonly ToolDefinition[];
   /** Whether a name is that of a tool that it may call. Undefined: it may call none any more. */
   readonly isTool: ((name: string) => boolean) | undefined;
-  /** The last round of the reply before, whose calls the question has decided. Undefined: there is none. */
-  readonly decided: DecidedRound | undefined;
+  /** The rounds before, whose calls the question has decided. Undefined: there are none. */
+  readonly decided: DecidedRounds | undefined;
   /** Its calls in this reply so far, and their results. */
   readonly rounds: readonly object[];
   /** The text of the reply that an earlier process has written, to go on from. Undefined: there is none. */
@@ -69,50 +70,17 @@ function responseFormat(format: ReplyFormat | undefined) {
   return { type, json_schema };
 }
 
-/** A message as a model is told it. */
-interface Told {
-  readonly role: string;
-  readonly content: string;
-}
-
-/**
- * The history and the question. Calls that it decides stand behind it, as a part of the reply that made them, with their
- * results: a person's words behind results are refused by chat templates that accept only users and assistants in turn, such as
- * those of Mistral's models and Gemma. There may be no words.
- */
+/** The history and the question, which may have no words where it decides of calls. */
 function saidIn({ turn, decided, tools }: Asking, question: Told): readonly object[] {
-  const { history, content } = turn;
-  const asked = content === "" ? [] : [question];
-  if (!decided || tools.length === 0) return inTurn([...history, ...asked]);
-  const last = history.at(-1);
-  const isTold = decided.hasText && last?.role === "assistant";
-  const before = [...(isTold ? history.slice(0, -1) : history)];
-  // Its question stands as the model was told it.
-  if (isTold && decided.question !== "" && before.at(-1)?.role === "user") before.pop();
-  if (decided.question !== "") before.push({ role: "user", content: decided.question });
-  const told = inTurn([...before, ...asked]);
-  const called = isTold ? { ...decided.message, content: last.content } : decided.message;
-  const rounds = [...decided.earlier, called, ...decided.results];
-  const said = told.at(-1);
-  if (said?.role !== "assistant") return [...told, ...rounds];
-  return [...told.slice(0, -1), { ...rounds[0], content: said.content }, ...rounds.slice(1)];
-}
-
-/** Messages of one role in a row as one message, because some chat templates accept only users and assistants in turn. */
-function inTurn(messages: readonly Told[]) {
-  const told: { role: string; content: string }[] = [];
-  for (const { role, content } of messages) {
-    const last = told.at(-1);
-    if (last?.role === role) last.content += `\n\n${content}`;
-    else told.push({ role, content });
-  }
-  return told;
+  const asked = turn.content === "" ? [] : [question];
+  if (!decided || tools.length === 0) return inTurn([...turn.history, ...asked]);
+  return decided.tell(turn.history, asked);
 }
 
 /** The calls so far and their results. Told in words to a server that is asked without tools, as it may refuse calls, too. */
 function roundsOf({ rounds, decided, tools }: Asking): readonly object[] {
   if (tools.length > 0) return rounds;
-  const all = decided ? [...decided.earlier, decided.message, ...decided.results, ...rounds] : rounds;
+  const all = decided ? [...decided.rounds, ...rounds] : rounds;
   if (all.length === 0) return all;
   const told = all.map((message) => {
     const { role, content, tool_calls: calls } = message as Readonly<Record<string, unknown>>;

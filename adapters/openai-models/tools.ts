@@ -14,6 +14,7 @@ import { parseBounded } from "../bounded-text.ts";
 import { argumentsOf, mostCalls } from "./calls.ts";
 import type { Completion, ModelCall } from "./chunk.ts";
 import { compileInputCheck, type InputCheck } from "./input-check.ts";
+import { inTurn, type Told } from "./told.ts";
 import { findTool, type NamedTool, nameTools, plainName } from "./tool-names.ts";
 
 /** How long a tool may take, in milliseconds. */
@@ -51,7 +52,7 @@ export interface OfferedTools {
    */
   run(completion: Pick<Completion, "calls" | "thoughts">, text: string, hasText: boolean): Promise<Round>;
   /** Runs those calls of the reply before that are allowed, and resolves with what tells the model of all of them. */
-  goOn(decided: DecidedCalls): Promise<DecidedRound>;
+  goOn(decided: DecidedCalls): Promise<DecidedRounds>;
 }
 
 /** What came of a model's calls. */
@@ -62,23 +63,24 @@ export interface Round {
   readonly pending: PendingCalls | undefined;
 }
 
-/** The last round of the reply before, whose calls are decided. */
-export interface DecidedRound {
-  /** The model's own message. */
-  readonly message: Readonly<Record<string, unknown>>;
-  readonly results: readonly object[];
-  /** The question of that reply, as the model was told it, and whether the reply has any text: then histories have both. */
-  readonly question: string;
-  readonly hasText: boolean;
-  /** What the model called before behind the same question, and the results: rounds that no history tells. */
-  readonly earlier: readonly object[];
+/** What a model has called for a question whose last calls are decided, and the results. */
+export interface DecidedRounds {
+  readonly rounds: readonly object[];
+  /** A history and what was asked, with these rounds. */
+  tell(history: readonly Told[], asked: readonly Told[]): readonly object[];
 }
 
-/** What is kept of such a round: `results` by the ids of calls, without those that wait. */
-interface KeptRound extends Omit<DecidedRound, "results" | "earlier"> {
+/** What is kept of a round whose calls wait. */
+interface KeptRound {
+  /** The model's own message, without a text. */
+  readonly message: Readonly<Record<string, unknown>>;
   readonly ids: readonly string[];
+  /** The results of the calls that do not wait, by their ids. */
   readonly results: Readonly<Record<string, string>>;
-  /** Absent: it was kept by an earlier version, or there is nothing. */
+  /** The question of the reply, as the model was told it, and whether the reply has any text: then histories have both. */
+  readonly question: string;
+  readonly hasText: boolean;
+  /** What the model called before behind the same question, and the results. Absent: it was kept by an earlier version. */
   readonly earlier?: readonly object[];
 }
 
@@ -208,7 +210,8 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
     }
 
     /** What no history tells the model: the question, and rounds behind it. */
-    let unheard: Pick<DecidedRound, "question" | "earlier"> = { question: turn.content, earlier: [] };
+    let question = turn.content;
+    let earlier: readonly object[] = [];
 
     return {
       definitions: offered.map(({ tool, modelName }) => {
@@ -257,33 +260,54 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
         const silent = { ...message, content: null }; // its text is the reply's, as far as a guard lets it pass
         if (pending.length === 0) {
           const told = resultsOf(ids, results);
-          unheard = { ...unheard, earlier: [...unheard.earlier, silent, ...told] };
+          earlier = [...earlier, silent, ...told];
           return { messages: [message, ...told], pending: undefined };
         }
-        const kept: KeptRound = { message: silent, ids, results, hasText, ...unheard };
+        const kept: KeptRound = { message: silent, ids, results, hasText, question, earlier };
         return { messages: [], pending: { calls: pending, state: JSON.stringify(kept) } };
       },
       async goOn({ calls, state }) {
         isFull ||= !output.hold(2 * state.length);
         heldBytes += state.length;
-        const { ids, results: before, earlier = [], ...round } = JSON.parse(state) as KeptRound;
-        const results = { ...before };
-        for (const id of ids) used.add(id);
+        const kept = JSON.parse(state) as KeptRound;
+        const results = { ...kept.results };
+        for (const id of kept.ids) used.add(id);
         await eachOf(calls, async (asked) => {
           const { callId, decision } = asked;
           results[callId] =
             decision === "approve" ? await call(asked, callId) : notAllowed[decision ?? "none"];
         });
-        const went = { ...round, earlier, results: resultsOf(ids, results) };
-        const untold = round.hasText ? { question: "", earlier: [] } : went;
-        unheard = {
-          question: [untold.question, turn.content].filter((words) => words !== "").join("\n\n"),
-          earlier: [...untold.earlier, round.message, ...went.results],
-        };
-        return went;
+        const told = resultsOf(kept.ids, results);
+        const rounds = [...(kept.earlier ?? []), kept.message, ...told];
+        earlier = kept.hasText ? [kept.message, ...told] : rounds;
+        if (!kept.hasText) question = [kept.question, question].filter((words) => words !== "").join("\n\n");
+        return { rounds, tell: (history, asked) => tellDecided(kept, told, history, asked) };
       },
     };
   };
+}
+
+/**
+ * A history and what was asked, with the calls that were made for it behind them: a person's words behind results are refused
+ * by chat templates that accept only users and assistants in turn, such as those of Mistral's models and Gemma. A reply's text
+ * that stands next to a call is told as the text of its message.
+ */
+function tellDecided(
+  { question, hasText, earlier = [], message }: KeptRound,
+  results: readonly object[],
+  history: readonly Told[],
+  asked: readonly Told[],
+): readonly object[] {
+  const said = [...history];
+  const text = hasText && said.at(-1)?.role === "assistant" ? said.pop()?.content : undefined;
+  if (question !== "") {
+    if (text !== undefined && said.at(-1)?.role === "user") said.pop(); // it stands as the model was told it
+    said.push({ role: "user", content: question });
+  }
+  const told = inTurn([...said, ...asked]);
+  const rounds = [...earlier, { ...message, content: text ?? null }, ...results];
+  if (told.at(-1)?.role === "assistant") rounds[0] = { ...rounds[0], content: told.pop()?.content };
+  return [...told, ...rounds];
 }
 
 /** What the model is told of a call that the person has not allowed. */
