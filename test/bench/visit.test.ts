@@ -32,7 +32,7 @@ async function openVisited(context: TestContext, engine: TwinEngine, store: Part
   return { fixture, url: fixture.url, key: await fixture.key() };
 }
 
-describe("measuring a running server", { skip: skipOffNode, timeout: 60_000 }, () => {
+describe("measuring a running server", { skip: skipOffNode, timeout: 300_000 }, () => {
   test("it leaves twenty requests of the key's limit, and none of its conversations", async (context) => {
     const visited = await openVisited(context, createEchoEngine());
     const { fixture, key } = visited;
@@ -100,7 +100,7 @@ describe("measuring a running server", { skip: skipOffNode, timeout: 60_000 }, (
   });
 });
 
-describe("measuring that is told to stop", { skip: skipWithoutSignals, timeout: 60_000 }, () => {
+describe("measuring that is told to stop", { skip: skipWithoutSignals, timeout: 300_000 }, () => {
   /** Measures a server in a process of its own. */
   const start = ({ url, key }: { readonly url: string; readonly key: string }, streams: number) =>
     startScript("bench/run.ts", ["--url", url, "--streams", String(streams)], { TWIN_KEY: key });

@@ -85,7 +85,7 @@ function wordsOf(messages: readonly Message[]): string[] {
   return messages.map(({ parts }) => parts.map((part) => (part.type === "text" ? part.text : "")).join(""));
 }
 
-describe("a chat of the AI SDK", { skip, timeout: 60_000 }, () => {
+describe("a chat of the AI SDK", { skip, timeout: 300_000 }, () => {
   let ai: typeof Package;
   before(async () => {
     ai = await import("ai");

@@ -51,7 +51,7 @@ async function loadEngine(model: unknown, findOrder: Tool): Promise<TwinEngine> 
 
 test("an engine with the AI SDK runs the twin's tools, and followers see it", {
   skip,
-  timeout: 60_000,
+  timeout: 300_000,
 }, async (t) => {
   const server = await startModelServer();
   t.after(() => server.close());

@@ -15,7 +15,7 @@ import { skip } from "./packages.ts";
 
 const providers = ["openai, responses", "openai, chat", "openai-compatible"] as const;
 
-describe("the AI SDK", { skip, timeout: 60_000 }, () => {
+describe("the AI SDK", { skip, timeout: 300_000 }, () => {
   let ai: typeof Package;
   let openai: typeof OpenAIProvider;
   let compatible: typeof CompatibleProvider;

@@ -29,7 +29,7 @@ async function run(program: string, env: Readonly<Record<string, string>>): Prom
   }
 }
 
-describe("docs/openai.md", { skip, timeout: 60_000, concurrency: true }, () => {
+describe("docs/openai.md", { skip, timeout: 300_000, concurrency: true }, () => {
   let programs: readonly string[];
   before(async () => {
     const text = await readFile(document, "utf8");

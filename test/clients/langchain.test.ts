@@ -10,7 +10,7 @@ import { type OpenAIFixture, openOpenAI } from "../openai-clients/fixture.ts";
 import { overSocket } from "../support/harness.ts";
 import { skip } from "./packages.ts";
 
-describe("LangChain", { skip, timeout: 60_000 }, () => {
+describe("LangChain", { skip, timeout: 300_000 }, () => {
   let library: typeof Package;
   before(async () => {
     library = await import("@langchain/openai");

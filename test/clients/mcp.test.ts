@@ -34,7 +34,7 @@ interface Connected {
 
 type Connect = (url: string, key: string) => Promise<Connected>;
 
-describe("official MCP clients", { skip, timeout: 60_000 }, () => {
+describe("official MCP clients", { skip, timeout: 300_000 }, () => {
   let modern: typeof Modern;
   let legacy: typeof Legacy & typeof LegacyHttp;
   before(async () => {

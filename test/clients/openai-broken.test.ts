@@ -105,7 +105,7 @@ async function readOn(client: Package.OpenAI, play: () => Promise<void>): Promis
   }
 }
 
-describe("openai over a connection that breaks", { skip, concurrency: true, timeout: 60_000 }, () => {
+describe("openai over a connection that breaks", { skip, concurrency: true, timeout: 300_000 }, () => {
   let library: typeof Package;
   before(async () => {
     library = await import("openai");

@@ -20,7 +20,7 @@ function assertHas<T extends object>(value: T | undefined, members: Record<Requi
   assert.deepEqual(missing, []);
 }
 
-describe("openai", { skip, timeout: 60_000 }, () => {
+describe("openai", { skip, timeout: 300_000 }, () => {
   let library: typeof Package;
   before(async () => {
     library = await import("openai");

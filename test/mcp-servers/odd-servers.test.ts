@@ -57,7 +57,7 @@ function endless(
   });
 }
 
-describe("MCP servers that are odd, or hostile", { timeout: 60_000 }, () => {
+describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
   const mebi = "x".repeat(1_048_576);
   for (const [kind, begin, piece, type] of [
     [

@@ -52,7 +52,7 @@ async function connect(t: TestContext, url: string) {
   };
 }
 
-describe("public MCP servers", { skip, timeout: 60_000 }, () => {
+describe("public MCP servers", { skip, timeout: 300_000 }, () => {
   test("server-everything", async (t) => {
     const port = await freePort();
     const url = await run(t, [join(packages, "server-everything/dist/index.js"), "streamableHttp"], port);

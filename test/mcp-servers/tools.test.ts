@@ -24,7 +24,7 @@ async function start(t: TestContext, answer?: Answer, server: Partial<McpServer>
   return { orders, tools, call, clock, logged };
 }
 
-describe("tools of MCP servers", { timeout: 30_000 }, () => {
+describe("tools of MCP servers", { timeout: 300_000 }, () => {
   test("a server's tools are listed under its name, and called with their input", async (t) => {
     const { orders, tools, call } = await start(t);
     const [tool] = tools.list();

@@ -39,7 +39,7 @@ async function textOf(response: Response): Promise<string> {
   return `${response.status} ${await response.text()}`;
 }
 
-describe("/v1 with a client token", { timeout: 60_000 }, () => {
+describe("/v1 with a client token", { timeout: 300_000 }, () => {
   test("has the token's twins as models, and no others", async () => {
     await using client = await openWithToken();
     const { data } = (await (await client.send("GET", "/models")).json()) as { data: { id: string }[] };

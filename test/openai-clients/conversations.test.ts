@@ -54,7 +54,7 @@ const conversation = async (api: OpenAIFixture, id: string) =>
 const user = (content: unknown) => ({ type: "message", role: "user", content });
 const assistant = (content: unknown) => ({ role: "assistant", content });
 
-describe("/v1/conversations", { timeout: 60_000 }, () => {
+describe("/v1/conversations", { timeout: 300_000 }, () => {
   test("a conversation is begun, with and without a body, read, changed and deleted", async () => {
     await using api = await openOpenAI(inProcess);
     const { authorization } = jsonRequest(api.key).headers as { authorization: string };
@@ -266,7 +266,7 @@ describe("/v1/conversations", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a response", { timeout: 60_000 }, () => {
+describe("a response", { timeout: 300_000 }, () => {
   test("lists what it was asked", async () => {
     await using api = await openOpenAI(inProcess);
     const { id } = await read<ResponseBody>(

@@ -44,7 +44,7 @@ async function errorOf(answered: Promise<Response>): Promise<[number, string]> {
   return [response.status, error.message];
 }
 
-describe("a reply in a form", { timeout: 60_000 }, () => {
+describe("a reply in a form", { timeout: 300_000 }, () => {
   const person = '{"name": "Ada", "age": 36}';
 
   test("is asked of the model, checked, and told, by completions and responses", async () => {

@@ -177,7 +177,7 @@ async function stored(api: OpenAIFixture): Promise<readonly unknown[]> {
 
 const open = () => openOpenAI(inProcess);
 
-describe("Open WebUI", { timeout: 60_000 }, () => {
+describe("Open WebUI", { timeout: 300_000 }, () => {
   test("asks for title, tags, questions and queries beside the reply, none of which is stored", async () => {
     await using api = await open();
     const { headers, tasks, chat } = openWebUI;
@@ -297,7 +297,7 @@ describe("Open WebUI", { timeout: 60_000 }, () => {
   });
 });
 
-describe("LibreChat", { timeout: 60_000 }, () => {
+describe("LibreChat", { timeout: 300_000 }, () => {
   test("names the conversation in a templated header, and the person in user", async () => {
     await using api = await open();
     const { headers, chat } = libreChat;
@@ -324,7 +324,7 @@ describe("LibreChat", { timeout: 60_000 }, () => {
   });
 });
 
-describe("LobeChat", { timeout: 60_000 }, () => {
+describe("LobeChat", { timeout: 300_000 }, () => {
   test("names no conversation: the twin knows all of the chat, and nothing is stored", async () => {
     await using api = await open();
     const { headers, chat } = lobeChat;
@@ -336,7 +336,7 @@ describe("LobeChat", { timeout: 60_000 }, () => {
   });
 });
 
-describe("n8n", { timeout: 60_000 }, () => {
+describe("n8n", { timeout: 300_000 }, () => {
   test("goes on in the conversation that its operator names, with or without a memory", async () => {
     await using api = await open();
     const { headers, chat } = n8n;
@@ -352,7 +352,7 @@ describe("n8n", { timeout: 60_000 }, () => {
   });
 });
 
-describe("Home Assistant", { timeout: 60_000 }, () => {
+describe("Home Assistant", { timeout: 300_000 }, () => {
   test("sends all of a conversation, and is answered in one piece", async () => {
     await using api = await open();
     const { headers, chat } = homeAssistant;
@@ -368,7 +368,7 @@ describe("Home Assistant", { timeout: 60_000 }, () => {
   });
 });
 
-describe("responses that are not stored", { timeout: 60_000 }, () => {
+describe("responses that are not stored", { timeout: 300_000 }, () => {
   /** Home Assistant's own *OpenAI* integration of 2026.8, and LobeChat's providers with the Responses API. */
   const bodies = {
     "Home Assistant": {
@@ -412,7 +412,7 @@ describe("responses that are not stored", { timeout: 60_000 }, () => {
   }
 });
 
-describe("another reply, and an edited question,", { timeout: 60_000 }, () => {
+describe("another reply, and an edited question,", { timeout: 300_000 }, () => {
   for (const [name, { headers, chat }] of Object.entries({ openWebUI, libreChat })) {
     test(`are branches, on which no question is doubled (${name})`, async () => {
       await using api = await open();

@@ -88,7 +88,7 @@ async function assertContinued({ other }: TwoProcesses, content: string): Promis
   assert.deepEqual([reply?.status, reply?.content, reply?.attempt], ["completed", content, 2]);
 }
 
-describe("a reply whose process died, for OpenAI's clients", { timeout: 60_000 }, () => {
+describe("a reply whose process died, for OpenAI's clients", { timeout: 300_000 }, () => {
   for (const stream of [true, false]) {
     test(`is joined by the retry of a completion (${stream ? "streamed" : "whole"})`, async () => {
       await using two = await openTwo("exact", (first) => first.chat({ stream: true }, named));

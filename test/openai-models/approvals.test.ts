@@ -93,7 +93,7 @@ async function open(
 const decide = async (chat: Chat, body: object, headers?: HeadersInit) =>
   dataOf<MessageResource>(await chat.post("/messages", body, headers));
 
-describe("calls that wait for a person", { timeout: 60_000 }, () => {
+describe("calls that wait for a person", { timeout: 300_000 }, () => {
   test("a reply ends with them, once its other calls have run", async () => {
     const both =
       parts({ index: 0, id: "a", function: { name: "orders_find", arguments: '{"number": 7}' } }) +

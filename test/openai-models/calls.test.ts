@@ -160,7 +160,7 @@ const names = {
   "a prefix and the operator's name": "functions.s/find",
 };
 
-describe("calls of a model", { timeout: 60_000 }, () => {
+describe("calls of a model", { timeout: 300_000 }, () => {
   for (const [form, [chunks, right]] of Object.entries(forms)) {
     test(`are read from ${form}`, async () => {
       assert.deepEqual((await callsIn(chunks)).calls, right);

@@ -23,7 +23,7 @@ function pieceWithReason(content: string): string {
 }
 
 for (const [name, transport] of Object.entries(transports)) {
-  describe(`connections of the OpenAI engine over ${name}`, { timeout: 30_000 }, () => {
+  describe(`connections of the OpenAI engine over ${name}`, { timeout: 300_000 }, () => {
     test("a connection is reused for the next reply", async (t) => {
       const { server, engine } = await start(t, transport);
       await engine.reply(turn(), createOutput().output);
@@ -198,7 +198,7 @@ for (const [name, transport] of Object.entries(transports)) {
   });
 }
 
-describe("attempts and time limits of the OpenAI engine", { timeout: 30_000 }, () => {
+describe("attempts and time limits of the OpenAI engine", { timeout: 300_000 }, () => {
   for (const status of [408, 409, 429, 500, 502, 503, 504, 520, 529]) {
     test(`status ${status} is retried twice, after growing pauses, and then a model_error`, async (t) => {
       t.mock.method(Math, "random", () => 0.5);

@@ -16,7 +16,7 @@ interface Body {
   readonly [member: string]: unknown;
 }
 
-describe("going on with a reply", { timeout: 30_000 }, () => {
+describe("going on with a reply", { timeout: 300_000 }, () => {
   for (const { mode, last, members } of [
     { mode: "prefix", last: { role: "assistant", content: partial, prefix: true }, members: {} },
     {

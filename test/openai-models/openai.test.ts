@@ -22,7 +22,7 @@ function messagesIn(request: model.ReceivedRequest): readonly unknown[] {
 }
 
 for (const [name, transport] of Object.entries(transports)) {
-  describe(`the OpenAI engine over ${name}`, { timeout: 30_000 }, () => {
+  describe(`the OpenAI engine over ${name}`, { timeout: 300_000 }, () => {
     test("a reply's text, finish reason and token counts are the model's", async (t) => {
       const { out, reply } = await start(t, transport, [model.reply("Hel", "lo", "!")]);
       assert.deepEqual(await reply(), {
@@ -168,7 +168,7 @@ for (const [name, transport] of Object.entries(transports)) {
   });
 }
 
-describe("the OpenAI engine and what servers answer", { timeout: 30_000 }, () => {
+describe("the OpenAI engine and what servers answer", { timeout: 300_000 }, () => {
   test("where the twin searches its knowledge, the request has what fits the question, and progress names it", async (t) => {
     const { server, out, reply } = await start(t, fetchTransport, []);
     const instructions = "You are Ada.\n\n## Lamp\n\nIt turns.\n\n## Fog horn\n\nIt is loud.";

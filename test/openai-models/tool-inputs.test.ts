@@ -39,7 +39,7 @@ const references = {
 };
 const nested = (levels: number): object => (levels === 0 ? {} : { a: nested(levels - 1) });
 
-describe("the input of a tool", { timeout: 30_000 }, () => {
+describe("the input of a tool", { timeout: 300_000 }, () => {
   for (const [kind, schema, input, right] of [
     ["what is optional", { properties: { m: { type: "string" } } }, { n: 1, m: null }, { n: 1 }],
     [

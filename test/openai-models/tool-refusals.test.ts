@@ -49,7 +49,7 @@ function openEngine(answer: (body: Body) => string | Refused, tools: readonly To
 const hasResult = ({ messages }: Body) => messages.some(({ role }) => role === "tool");
 const refuses = "a model's server refuses tools, so it is asked without them";
 
-describe("a model's server that refuses tools", { timeout: 30_000 }, () => {
+describe("a model's server that refuses tools", { timeout: 300_000 }, () => {
   for (const [server, status, error, isBelieved] of [
     ["Ollama", 400, { error: { message: "registry.ollama.ai/library/gemma does not support tools" } }, true],
     ["vLLM", 400, { message: '"auto" tool choice requires --enable-auto-tool-choice' }, true],

@@ -12,7 +12,7 @@ import { assertModelError, createHastyClock, createOutput, inPieces, start, turn
 import * as model from "./model-server.ts";
 import { answers, ask, asksForOrder, called, orders, parts, serverThat, toldIn } from "./tools-fixture.ts";
 
-describe("tools of a model", { timeout: 30_000 }, () => {
+describe("tools of a model", { timeout: 300_000 }, () => {
   test("a call runs, its result is told, and the texts around it are the reply", async () => {
     const { tool, inputs, contexts } = orders();
     const first = model.delta("Let me look. ") + asksForOrder;

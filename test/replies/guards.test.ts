@@ -53,7 +53,7 @@ function endOf(events: readonly StreamEvent[]): MessageResource {
   return last.message;
 }
 
-describe("a guard of questions", { timeout: 60_000 }, () => {
+describe("a guard of questions", { timeout: 300_000 }, () => {
   test("stops a reply before the engine is asked, and says so", async () => {
     await using chat = await openGuarded(stops);
     const events = await (await chat.stream("My secret?")).rest();
@@ -129,7 +129,7 @@ describe("a guard of questions", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a guard of replies", { timeout: 60_000 }, () => {
+describe("a guard of replies", { timeout: 300_000 }, () => {
   test("is asked about each sentence, with the text so far, before it is told", async () => {
     const asked: string[][] = [];
     await using chat = await openGuarded({
