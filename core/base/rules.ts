@@ -84,10 +84,12 @@ export function requireOptions<Options extends object>(
   options: Options,
   rules: RulesFor<Options>,
 ): void {
+  const names = Object.keys(rules).join(", ");
   const given = (options ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof given !== "object") throw unusable(whose, `an object with ${names}`, given);
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(rules, name));
   if (unknown !== undefined) {
-    throw new TypeError(`${whose}: ${unknown} is not known; the names are ${Object.keys(rules).join(", ")}.`);
+    throw new TypeError(`${whose}: ${unknown} is not known; the names are ${names}.`);
   }
   for (const [name, { expected, accepts }] of Object.entries<Rule>(rules)) {
     const value = given[name];

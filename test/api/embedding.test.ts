@@ -192,6 +192,16 @@ describe("a host that knows its users", () => {
     assert.doesNotMatch(Object.keys(document.paths).join(), /auth/);
   });
 
+  test("that returns something else than a user is told what it must return", async () => {
+    const logged: string[] = [];
+    await using fixture = await openFixture(inProcess, {
+      authenticate: (() => "alice") as never,
+      log: (_, __, fields) => logged.push(String(fields?.error)),
+    });
+    assert.equal((await fixture.send("/api/v1/twins")).status, 500);
+    assert.match(logged.join(), /authenticate must be an object with owner, endUser, .+, not "alice"\./);
+  });
+
   test("keys work beside it where tokens can be verified: what looks like one is checked as one", async () => {
     await using fixture = await openFixture(inProcess, { authenticate: knownByHeader });
     const id = await fixture.conversation(await fixture.key("full_access", "bob"));
