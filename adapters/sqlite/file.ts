@@ -267,7 +267,7 @@ function explainReason(error: unknown): string | undefined {
     case "in_use":
       return (
         "is in use already; a SQLite file belongs to one process, which opens it once. " +
-        "For several processes use PostgreSQL (DATABASE_URL=postgres://…)"
+        "End that process first, name another file, or use PostgreSQL for several (DATABASE_URL=postgres://…)"
       );
     case "not_a_database":
       return "is not a SQLite database";

@@ -125,7 +125,7 @@ describe("a SQLite file", () => {
     const refuse = () => runProcess(path, second);
     const line =
       `${path} is in use already; a SQLite file belongs to one process, which opens it once. ` +
-      "For several processes use PostgreSQL (DATABASE_URL=postgres://…).\n";
+      "End that process first, name another file, or use PostgreSQL for several (DATABASE_URL=postgres://…).\n";
     assert.equal(refuse(), line);
     await sqlite.store.createConversation(firstConversation);
     assert.equal(refuse(), line);
