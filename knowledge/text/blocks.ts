@@ -146,7 +146,7 @@ function piecesOf(text: string): string[] {
       next ??
       (most.lastIndexOf("\n") + 1 || line.indexOf("\n") + 1 || line.lastIndexOf(" ") + 1 || line.length);
     const end = outsideOfCode(most, at);
-    const piece = head + most.slice(0, end);
+    const piece = head + text.slice(from, from + end);
     pieces.push(piece);
     const last = piece.slice(piece.lastIndexOf("\n\n") + 1).trimStart();
     head = next === undefined ? (tableHead.exec(last)?.[0] ?? "") : "";

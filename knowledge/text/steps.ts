@@ -103,7 +103,8 @@ export function* findInLines(pattern: RegExp, text: string, from: number): Steps
     if (found) {
       return { index: begin + found.index, end: begin + pattern.lastIndex, groups: found.groups ?? {} };
     }
-    at = end;
+    // Of a line that is cut, what begins before the cut may end behind it.
+    at = end === text.length || text.charAt(end - 1) === "\n" ? end : end - lookedBackAt;
   }
   return undefined;
 }

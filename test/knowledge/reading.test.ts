@@ -585,3 +585,23 @@ for (const [where, before, lines] of [
     assert.equal(blocks.filter((block) => "text" in block && block.text === "It turns.").length, 4_000);
   });
 }
+
+test("a line that is longer than what is read at once keeps all of its words", () => {
+  const words = Array.from({ length: 60_000 }, (_, word) => `word${word}`).join(" ");
+  const blocks = readDocument({ path: "a.md", text: `${words}\n\nIt turns.\n` }).sections.flatMap(
+    (section) => section.blocks,
+  );
+  assert.equal(blocks.map((block) => ("text" in block ? block.text : "")).join(" "), `${words} It turns.`);
+});
+
+test("a comment in a long line ends where its mark does, wherever the line is cut to be read", () => {
+  for (let shift = 0; shift < 8; shift++) {
+    const hidden = "x".repeat(163_834 + shift);
+    const text = `<!--${hidden}-->${"y".repeat(200_000)}\n\nIt turns.\n`;
+    const { sections, warnings } = readDocument({ path: "a.md", text });
+    assert.deepEqual(warnings, [], `${shift}`);
+    assert.ok(
+      sections.some(({ blocks }) => blocks.some((block) => "text" in block && block.text === "It turns.")),
+    );
+  }
+});
