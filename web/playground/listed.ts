@@ -11,7 +11,7 @@ import { byId, h } from "../shared/dom.ts";
 import { showIn } from "../shared/spoken.ts";
 import { firstWords } from "../shared/words.ts";
 import { titleOf } from "./conversation.ts";
-import { searchable } from "./listing.ts";
+import { searchable, withPage } from "./listing.ts";
 import { reasonOf, timeElement } from "./page.ts";
 
 /** How many conversations are read at once. */
@@ -128,8 +128,7 @@ export class ListedConversations {
       if (this.#reading !== reading) return;
       this.#page = page;
       for (const conversation of page.data) this.#known.set(conversation.id, conversation);
-      const shown = new Set(before.map(({ id }) => id)); // a new one moves the others to the next page
-      this.#all = [...before, ...page.data.filter(({ id }) => !shown.has(id))];
+      this.#all = withPage(before, page);
       this.#draw();
     } catch (error) {
       if (this.#reading !== reading) return;

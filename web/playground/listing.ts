@@ -74,6 +74,15 @@ export class Listing<Item> {
   }
 }
 
+/** Items with those of the next page behind them. A new item moves others to that page: they are there already. */
+export function withPage<Item extends { readonly id: string }>(
+  before: readonly Item[],
+  page: Page<Item>,
+): readonly Item[] {
+  const shown = new Set(before.map(({ id }) => id));
+  return [...before, ...page.data.filter(({ id }) => !shown.has(id))];
+}
+
 /** What stands in the place of what is read. */
 export function loading(): HTMLElement {
   return h("p", { class: "soft", role: "status" }, "Loading …");

@@ -7,7 +7,7 @@
 import type { List, Page, Twin } from "../../../client/mod.ts";
 import { h } from "../../shared/dom.ts";
 import { showIn } from "../../shared/spoken.ts";
-import { failure, loading, searchable } from "../listing.ts";
+import { failure, loading, searchable, withPage } from "../listing.ts";
 
 /** How many requests a press of *Search further* may cost. */
 const searchRequests = 30;
@@ -71,8 +71,7 @@ export class OwnTwinList {
       const page = await read();
       if (this.#reading !== reading) return;
       this.#page = page;
-      const shown = new Set(before.map(({ id }) => id)); // a new one moves others to the next page
-      this.#all = [...before, ...page.data.filter(({ id }) => !shown.has(id))];
+      this.#all = withPage(before, page);
       if (!this.element.contains(this.#list))
         this.element.replaceChildren(this.#sift, this.#state, this.#list, this.#more);
       this.#draw();
