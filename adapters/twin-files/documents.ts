@@ -69,7 +69,7 @@ export interface ReadDocuments {
   readonly documents: readonly TwinDocument[];
   /** Documents with pages that are pictures: "a.pdf: 3 of 10 pages". */
   readonly scanned: readonly string[];
-  /** One for each document that cannot be read. */
+  /** One for each document that cannot be read, and for too many, or too large ones. */
   readonly faults: readonly TwinFileError[];
   /** What they were read as, by kind and digest. */
   readonly known: ReadonlyMap<string, KnownDocument>;
@@ -83,21 +83,19 @@ export interface ReadDocumentsOptions {
   readonly known: ReadDocuments["known"];
 }
 
-/**
- * Reads a twin's documents, within a minute for all together.
- *
- * @throws {TwinFileError} if there are too many, or they or their texts are too large.
- */
+/** Reads a twin's documents, within a minute for all together. */
 export async function readDocuments(
   folder: string,
   file: string,
   found: readonly FoundFile[],
   { clock, log, known: before }: ReadDocumentsOptions,
 ): Promise<ReadDocuments> {
-  if (found.length > mostDocuments)
-    throw new TwinFileError(file, `its folder has more than ${mostDocuments} documents.`);
+  const refused = (problem: string): ReadDocuments => {
+    return { documents: [], scanned: [], faults: [new TwinFileError(file, problem)], known: before };
+  };
+  if (found.length > mostDocuments) return refused(`its folder has more than ${mostDocuments} documents.`);
   if (found.reduce((sum, { info }) => sum + info.size, 0) > mostBytes)
-    throw new TwinFileError(file, "the documents in its folder are larger than 20 MiB together.");
+    return refused("the documents in its folder are larger than 20 MiB together.");
   const documents: TwinDocument[] = [];
   const scanned: string[] = [];
   const faults: TwinFileError[] = [];
@@ -131,11 +129,11 @@ export async function readDocuments(
       if (!(error instanceof TwinFileError)) throw error;
       faults.push(error);
     }
-    if (length > mostBytes)
-      throw new TwinFileError(
-        file,
-        "the texts of the documents in its folder are larger than 20 MiB together.",
-      );
+    if (length > mostBytes) {
+      const problem = "the texts of the documents in its folder are larger than 20 MiB together.";
+      faults.push(new TwinFileError(file, problem));
+      break;
+    }
   }
   return { documents, scanned, faults, known };
 }

@@ -4,8 +4,9 @@
  * @module
  */
 
+import type { TwinFault } from "../../core/twins/reader.ts";
 import type { Twin } from "../../core/twins/twins.ts";
-import { idRule, readTwinFile, TwinFaults, type TwinFile, type TwinFileOptions } from "../twin-text/mod.ts";
+import { readTwinFile, TwinFaults, type TwinFile, type TwinFileOptions } from "../twin-text/mod.ts";
 
 /** A twin file cannot be used. The message is one line that names the file, what is wrong and what is accepted. */
 export class TwinFileError extends Error {
@@ -32,27 +33,31 @@ export interface FolderTwin extends Pick<TwinFile, "tests" | "instructionsLine">
   readonly twin: Omit<Twin, "createdAt" | "updatedAt" | "documents">;
 }
 
-/**
- * Reads a twin from the bytes of the file called `file`, whose name is its id unless it has another.
- *
- * @throws {TwinFileError} for its first fault.
- */
-export function parseTwinFile(file: string, bytes: Uint8Array, options: TwinFileOptions): FolderTwin {
+/** What is wrong with a file. */
+export interface FileFaults {
+  readonly faults: readonly [TwinFileError, ...TwinFileError[]];
+}
+
+/** Reads a twin from the bytes of the file called `file`, whose name is its id unless it has another. */
+export function parseTwinFile(
+  file: string,
+  bytes: Uint8Array,
+  options: Omit<TwinFileOptions, "idFromName">,
+): FolderTwin | FileFaults {
+  const idFromName = idOfName(file);
   try {
-    const { twin, id = idFromName(file), ...read } = readTwinFile(bytes, options);
+    const { twin, id = idFromName, ...read } = readTwinFile(bytes, { ...options, idFromName });
     return { ...read, twin: { id, ...twin } };
   } catch (error) {
     if (!(error instanceof TwinFaults)) throw error;
-    const [{ message, line }] = error.faults;
-    throw new TwinFileError(file, message, { line, cause: error.cause });
+    const { cause } = error;
+    const [first, ...others] = error.faults;
+    const told = ({ message, line }: TwinFault) => new TwinFileError(file, message, { line, cause });
+    return { faults: [told(first), ...others.map(told)] };
   }
 }
 
-function idFromName(file: string): string {
-  const id = file.replace(/(?:\/twin)?\.md$/u, "");
-  if (idRule.accepts(id)) return id;
-  throw new TwinFileError(
-    file,
-    `the file's name cannot be the twin's id; rename it, or set id to ${idRule.expected}.`,
-  );
+/** What a file's name gives for an id, good or not. */
+export function idOfName(file: string): string {
+  return file.replace(/(?:\/twin)?\.md$/u, "");
 }

@@ -37,7 +37,7 @@ export interface FileState {
   readonly instructionsLine: number;
   /** Which files of its folder are not read. */
   readonly unread?: string | undefined;
-  /** Why the present content cannot be used: of the file itself, or one for each document. Empty: it can. */
+  /** Why the present content cannot be used, of the file itself and of its documents. Empty: it can. */
   readonly problems: readonly TwinFileError[];
   /** What its documents were read as. */
   readonly known: ReadDocuments["known"];
@@ -119,6 +119,7 @@ async function readState(
     const read = await readDocuments(folder, file, found, { ...options, known });
     const { documents, scanned, faults } = read;
     known = read.known;
+    if ("faults" in parsed) return refused([...parsed.faults, ...faults]);
     if (faults.length > 0) return refused(faults);
     const twin = withTimes({ ...parsed.twin, documents }, infos, lastTwin);
     const unread = await describeUnread(folder, file, scanned);

@@ -249,7 +249,7 @@ async function logChanges(
 /** The first problem of a file, and how many more there are. Undefined: none. */
 function problemOf({ problems }: FileState): string | undefined {
   const [first, ...others] = problems;
-  const more = others.length === 0 ? "" : ` (and ${others.length} more documents: "check" lists them)`;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more: "check" lists them)`;
   return first && `${first.message}${more}`;
 }
 

@@ -6,7 +6,7 @@
 
 import { usualEngines } from "../twin-text/mod.ts";
 import { listDocuments, listTwinFiles, readWithin } from "./documents.ts";
-import { parseTwinFile, TwinFileError } from "./file.ts";
+import { idOfName, parseTwinFile } from "./file.ts";
 
 /** A twin's file and documents, byte for byte. */
 export interface WrittenTwin {
@@ -45,10 +45,6 @@ export async function readTwinFolder(folder: string): Promise<WrittenTwin[]> {
 
 /** The id that a file has; of one with a fault, its name. */
 function idOf(file: string, bytes: Uint8Array): string {
-  try {
-    return parseTwinFile(file, bytes, { defaultEngine: "knowledge", engines: usualEngines }).twin.id;
-  } catch (error) {
-    if (!(error instanceof TwinFileError)) throw error;
-    return file.replace(/(?:\/twin)?\.md$/u, "");
-  }
+  const parsed = parseTwinFile(file, bytes, { defaultEngine: "knowledge", engines: usualEngines });
+  return "faults" in parsed ? idOfName(file) : parsed.twin.id;
 }

@@ -20,7 +20,7 @@ import {
 /** A twin as its file defines it. The times, and further documents, come from where it is kept. */
 export interface TwinFile {
   readonly twin: Omit<Twin, "id" | "createdAt" | "updatedAt" | "documents">;
-  /** Undefined: the file names none. */
+  /** Undefined: the file names none, and neither does its name. */
   readonly id: string | undefined;
   readonly tests: readonly GoldenQuestion[];
   /** The line of the file that the instructions begin on, from 1. */
@@ -40,6 +40,8 @@ export interface TwinFileOptions {
   readonly toolProblem?: ((name: string) => string | undefined) | undefined;
   /** What its author may choose, who is not the operator. Absent: anything. */
   readonly author?: Pick<AuthorRules, "id" | "models"> | undefined;
+  /** What a file's name gives for an id, if it names none itself. Absent: it has none then. */
+  readonly idFromName?: string | undefined;
 }
 
 /** A twin's file cannot be used. */
@@ -95,7 +97,7 @@ export function readTwinFile(bytes: Uint8Array, options: TwinFileOptions): TwinF
     handover: values.handover ?? false,
   };
   const tests = (values.tests ?? []).map((test, at) => toGoldenQuestion(test, lineOf(["tests", at, "ask"])));
-  return { twin, id: values.id, tests, instructionsLine: line };
+  return { twin, id: values.id ?? options.idFromName, tests, instructionsLine: line };
 }
 
 /** A fault of the file as a whole, or of a line of it. */
@@ -179,7 +181,10 @@ interface ReadFrontMatter {
 
 type Path = readonly (string | number)[];
 
-function readFrontMatter(yaml: string, { engines, toolProblem, author }: TwinFileOptions): ReadFrontMatter {
+function readFrontMatter(
+  yaml: string,
+  { engines, toolProblem, author, idFromName }: TwinFileOptions,
+): ReadFrontMatter {
   const lineCounter = new LineCounter();
   const document = parseYaml(yaml, lineCounter);
   function lineOf(path: Path): number {
@@ -212,6 +217,10 @@ function readFrontMatter(yaml: string, { engines, toolProblem, author }: TwinFil
   if (author) {
     for (const [path, message] of authorFaults(values, author))
       faults.push({ path, line: lineOf([path]), message });
+  }
+  if (!Object.hasOwn(values, "id") && idFromName !== undefined && !idRule.accepts(idFromName)) {
+    const message = `the file's name cannot be the twin's id; rename it, or set id to ${idRule.expected}.`;
+    faults.push({ path: "id", line: 1, message });
   }
   if (!Object.hasOwn(values, "name")) faults.push({ path: "name", line: 1, message: "name is missing." });
   const [first, ...others] = faults;

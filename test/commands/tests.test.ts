@@ -39,7 +39,9 @@ function printed(questions: readonly string[], rated: readonly Rated[] = []): Pr
 /** The tests of a twin whose front matter has what was printed. */
 function testsOf(yaml: string) {
   const bytes = new TextEncoder().encode(`---\nname: Odd\n${yaml}---\nText.\n`);
-  return parseTwinFile("odd.md", bytes, { engines: ["knowledge"], defaultEngine: "knowledge" }).tests;
+  const parsed = parseTwinFile("odd.md", bytes, { engines: ["knowledge"], defaultEngine: "knowledge" });
+  if ("faults" in parsed) throw parsed.faults[0];
+  return parsed.tests;
 }
 
 const controls = /[^\P{Cc}\n]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;

@@ -117,6 +117,27 @@ test("each fault is told with its file and line, and fails the check", async (t)
   );
 });
 
+test("all faults of a file and of its documents are told together", async (t) => {
+  const files = {
+    "my ada/twin.md": "---\nname: 42\nacess: [alice]\ntemperature: hot\ntests: [{ask: Who?}]\n---\n",
+    "my ada/a.docx": "no",
+    "odd.md": odd,
+  };
+  const { code, lines } = await check(t, files);
+  assert.equal(code, 1);
+  assert.deepEqual(
+    lines.map((line) => line.replace(/(?<=must be |known key|twin's id).*/u, "")),
+    [
+      "my ada/twin.md:2: name must be ",
+      'my ada/twin.md:3: "acess" is not a known key',
+      "my ada/twin.md:4: temperature must be ",
+      "my ada/twin.md:1: the file's name cannot be the twin's id",
+      "my ada/a.docx:1: cannot be read as Word.",
+      "2 twin files, 2 questions: 5 faults",
+    ],
+  );
+});
+
 test("a folder without twins fails the check", async (t) => {
   const { code, lines } = await check(t, { "notes/odd.md": odd });
   const fault = "there is no twin: neither a Markdown file nor a folder with a twin.md";

@@ -5,7 +5,13 @@ import { parseTwinFile, TwinFileError } from "../../adapters/twin-files/file.ts"
 const parsing = { defaultEngine: "knowledge", engines: ["knowledge", "openai", "echo"] };
 
 function parse(text: string, file = "ada.md") {
-  return parseTwinFile(file, new TextEncoder().encode(text), parsing).twin;
+  return twinOf(file, new TextEncoder().encode(text));
+}
+
+function twinOf(file: string, bytes: Uint8Array) {
+  const parsed = parseTwinFile(file, bytes, parsing);
+  if ("faults" in parsed) throw parsed.faults[0];
+  return parsed.twin;
 }
 
 function problemOf(text: string, file = "ada.md"): string {
@@ -209,5 +215,5 @@ test("a file name that cannot be an id is refused, unless the file names one", (
 
 test("bytes that are not UTF-8 are refused", () => {
   const bytes = new Uint8Array([...new TextEncoder().encode("---\nname: Ada\n---\n"), 0xff]);
-  assert.throws(() => parseTwinFile("ada.md", bytes, parsing), /"ada.md": is not valid UTF-8/u);
+  assert.throws(() => twinOf("ada.md", bytes), /"ada.md": is not valid UTF-8/u);
 });
