@@ -7,7 +7,14 @@
 import type { Client, ClientBase, Pool, PoolClient, PoolConfig } from "pg";
 import { longestTimerMs } from "../../core/base/clock.ts";
 import type { Log } from "../../core/base/log.ts";
-import { type FoundSchema, planUpgrade, postgresDialect, RefusedSchema, type Step } from "../sql/schema.ts";
+import {
+  type FoundSchema,
+  logUpgrade,
+  planUpgrade,
+  postgresDialect,
+  RefusedSchema,
+  type Step,
+} from "../sql/schema.ts";
 import { codeOf } from "../system.ts";
 import { type Address, readAddress, withTlsMode } from "./address.ts";
 import { DatabaseClock } from "./clock.ts";
@@ -250,6 +257,7 @@ async function migrate(
     const { version, oldest } = upgrade;
     await client.query("INSERT INTO schema_version (version, oldest) VALUES ($1, $2)", [version, oldest]);
     await client.query(unhurried("COMMIT"));
+    logUpgrade(upgrade, log);
     await clock.measure((sql) => client.query(sql));
     const { rows: workers } = await client.query("SELECT pg_backend_pid() AS number");
     return { isPooled: workers[0]?.number !== Reflect.get(client, "processID") };

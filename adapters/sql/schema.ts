@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Log } from "../../core/base/log.ts";
 import { conversationMetadata } from "./steps/conversation-metadata.ts";
 import { erasures } from "./steps/erasures.ts";
 import { firstTables } from "./steps/first-tables.ts";
@@ -103,6 +104,8 @@ export interface Upgrade {
   readonly statements: Iterable<string>;
   /** The version that the database then has: that of this program, or a newer one that this program can use. */
   readonly version: number;
+  /** The version that it had, if it was an older one. */
+  readonly from?: number;
   readonly oldest: number;
   /** Whether no process of an earlier version may be connected. */
   readonly isAlone: boolean;
@@ -127,9 +130,15 @@ export function planUpgrade(found: FoundSchema, dialect: SqlDialect, known = ste
   return {
     statements: statementsOf(due, dialect),
     version: newest,
+    ...(version > 0 && version < newest && { from: version }),
     oldest: firstVersion + known.findLastIndex(({ earlierProcesses }) => earlierProcesses === "must end"),
     isAlone: version > 0 && due.some(({ earlierProcesses }) => earlierProcesses === "must end"),
   };
+}
+
+/** Tells that a database was brought from an older version to this one. */
+export function logUpgrade({ from, version: to }: Upgrade, log: Log): void {
+  if (from !== undefined) log("info", "the database's tables were brought to a newer version", { from, to });
 }
 
 function* statementsOf(due: readonly Step[], dialect: SqlDialect): Iterable<string> {

@@ -7,7 +7,14 @@
 import { open, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Log, noLog } from "../../core/base/log.ts";
-import { planUpgrade, RefusedSchema, type Step, sqliteDialect, type Upgrade } from "../sql/schema.ts";
+import {
+  logUpgrade,
+  planUpgrade,
+  RefusedSchema,
+  type Step,
+  sqliteDialect,
+  type Upgrade,
+} from "../sql/schema.ts";
 import { codeOf, makeFolder } from "../system.ts";
 import { type BackupOptions, Backups, closedVersions, versionsAt } from "./backup.ts";
 import { connect, errorKind, requireSqlite, type SqliteConnection } from "./connection.ts";
@@ -99,7 +106,7 @@ export async function openSqliteFile(
     await makeFile(path);
     await requireOwnLog(path);
     connection = await connect(path);
-    prepare(connection, options);
+    prepare(connection, options, log);
     return remembered(await realpath(path), checkpointingOnClose(path, connection, log));
   } catch (error) {
     // Only a working file can be unlocked; otherwise the lock ends with the process.
@@ -202,7 +209,7 @@ const anyTable = "SELECT name FROM sqlite_schema LIMIT 1";
 /** The statements that tables and indexes were made by; an index of a primary key has none. */
 const anyDefinition = "SELECT sql FROM sqlite_schema";
 
-function prepare(connection: SqliteConnection, { asItIs = false, steps }: OpenOptions): void {
+function prepare(connection: SqliteConnection, { asItIs = false, steps }: OpenOptions, log: Log): void {
   // Before the log is first read, so that the lock is held until the end, and the log's index is in memory instead of a
   // third file.
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
@@ -223,6 +230,7 @@ function prepare(connection: SqliteConnection, { asItIs = false, steps }: OpenOp
     if (errorKind(error) === "other") connection.exec("ROLLBACK");
     throw error;
   }
+  if (!asItIs) logUpgrade(upgrade, log);
   assertPragmas(connection);
 }
 

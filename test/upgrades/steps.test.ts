@@ -13,7 +13,7 @@ import { type Step, schemaVersion, steps } from "../../adapters/sql/schema.ts";
 import { connect as connectSqlite } from "../../adapters/sqlite/connection.ts";
 import { openSqliteFile } from "../../adapters/sqlite/file.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
-import { noLog } from "../../core/base/log.ts";
+import { type Log, noLog } from "../../core/base/log.ts";
 import { connect, createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { makeFolder, runProcess } from "../sqlite/fixture.ts";
 import { keptFolder } from "./kept.ts";
@@ -46,7 +46,28 @@ async function copyOfFirst(): Promise<string> {
   return path;
 }
 
+/** A log, and what it was told at the level `info`. */
+function createRecorder() {
+  const told: unknown[] = [];
+  const log: Log = (level, message, fields) => void (level === "info" && told.push([message, fields]));
+  return { log, told };
+}
+
+const broughtFrom = (from: number, to: number) => [
+  ["the database's tables were brought to a newer version", { from, to }],
+];
+
 describe("a step in SQLite", () => {
+  test("a file that is brought to a newer version is told of once, and a new one is not", async () => {
+    const { log, told } = createRecorder();
+    await (await openSqlite(folder.newPath(), { log })).close();
+    assert.deepEqual(told, []);
+    const path = await copyOfFirst();
+    await (await openSqlite(path, { log })).close();
+    await (await openSqlite(path, { log })).close();
+    assert.deepEqual(told, broughtFrom(100, schemaVersion));
+  });
+
   test("one that fails leaves the file as it was", async () => {
     const path = folder.newPath();
     await (await openSqlite(path)).close();
@@ -146,10 +167,14 @@ describe("a step in PostgreSQL", { skip: await skipWithoutPostgres() }, () => {
     assert.deepEqual(await versionOf(database.url), { version: schemaVersion, oldest, changed: false });
   });
 
-  test("several processes that upgrade at once make it once", async () => {
+  test("several processes that upgrade at once make it once, and tell of it once", async () => {
     await using database = await createDatabase();
-    await (await open(database.url)).close();
-    const opened = await Promise.all(Array.from({ length: 5 }, () => open(database.url, later)));
+    const { log, told } = createRecorder();
+    await (await openConnections(database.url, { log, steps })).close();
+    assert.deepEqual(told, [], "a new database");
+    const opening = Array.from({ length: 5 }, () => openConnections(database.url, { log, steps: later }));
+    const opened = await Promise.all(opening);
+    assert.deepEqual(told, broughtFrom(schemaVersion, schemaVersion + 1));
     await Promise.all(opened.map((connections) => connections.close()));
     assert.deepEqual(await versionOf(database.url), {
       version: schemaVersion + 1,
