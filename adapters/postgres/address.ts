@@ -51,8 +51,8 @@ const tlsModes: Readonly<Record<string, string | readonly [first: string, second
 /**
  * Reads an address.
  *
- * @throws {Error} with one line, without a secret, for a parameter that is unknown or cannot be what it is: what is not read
- * would be ignored, such as a `schema`, and the tables made in another one.
+ * @throws {Error} with one line, without a secret, for no database, and for a parameter that is unknown or cannot be what it is:
+ * what is not read would be ignored, such as a `schema`, and the tables made in another one.
  */
 export function readAddress(url: string): Address {
   const [, before = url, query = "", fragment = ""] = /^([^?]*)\?([^#]*)(.*)$/s.exec(url) ?? [];
@@ -63,6 +63,9 @@ export function readAddress(url: string): Address {
     const accepted = understood[name] ?? (name === "sslmode" ? isTlsMode : anything);
     if (!accepted.test(value)) throw new Error(`the address's ${name} ${rules[name]}`);
   }
+  // The package pg would take the database that has the user's name.
+  if (/^[^/]*\/\/[^/#]*\/?(?:#|$)/.test(before))
+    throw new Error("the address names no database; postgres://<user>:<password>@<host>/<database> does");
   const mode = given.get("uselibpqcompat") === "true" ? undefined : tlsModes[given.get("sslmode") ?? ""];
   const binding = given.get("channel_binding");
   if (binding === "require" && mode !== "verify-full")

@@ -54,6 +54,22 @@ for (const [query, reason] of [
   });
 }
 
+for (const address of [
+  "postgres://twins:secret@127.0.0.1:1",
+  "postgres://twins:secret@127.0.0.1:1,127.0.0.1:2/",
+  "postgres://twins:secret@127.0.0.1:1/?sslmode=disable",
+  "postgres://twins:1#secret@127.0.0.1:1/twins",
+  "postgres://?host=/var/run/postgresql",
+]) {
+  test(`an address that names no database is refused, instead of using one named as its user: ${address}`, async () => {
+    await assert.rejects(openPostgres(address), {
+      message:
+        "The PostgreSQL database cannot be used: the address names no database; " +
+        "postgres://<user>:<password>@<host>/<database> does",
+    });
+  });
+}
+
 for (const [mode, asksForTls] of [
   ["sslmode=require&channel_binding=require", true],
   ["sslmode=verify-full&sslrootcert=system", true],
