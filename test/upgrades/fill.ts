@@ -10,7 +10,9 @@ import { until } from "../support/until.ts";
 /** The twins of the server that is filled. */
 export const keptTwins: Readonly<Record<string, string>> = {
   "echo.md": "---\nname: Echo\nengine: echo\n---\n",
-  "model.md": "---\nname: Model\nengine: openai\n---\n\n", // without a model, its replies fail
+  "model.md": "---\nname: Model\nengine: openai\n---\n\n", // its replies fail
+  "clerk.md":
+    "---\nname: Clerk\nengine: openai\ntools: [orders, stock]\nconfirm: [orders/find]\n---\n\nYou take orders.\n",
   "guide.md": "---\nname: Guide\nengine: knowledge\n---\n\n## Opening hours\n\nWe open at nine.\n",
 };
 
@@ -38,7 +40,20 @@ export interface KeptContents {
   readonly secrets: Readonly<Record<string, string>>;
   /** Requests that change nothing, in an order in which the first leave the buckets as they were. */
   readonly answers: readonly KeptAnswer[];
+  /** The paths of conversations in which a model is told what no request reads. Absent: of a version before 111. */
+  readonly told?: {
+    /** One whose last reply waits for a person's yes to a call, behind a call that ran. */
+    readonly waiting: string;
+    /** One whose last question a guard has stopped. */
+    readonly stopped: string;
+  };
 }
+
+/** What the model of the server that is filled is asked, and calls. */
+export const keptOrder = { question: "Find order 7.", call: "call-order", input: { number: 7 } };
+
+/** What its moderation model flags has this word. */
+export const keptWord = "forbidden";
 
 /** Fills the database of a new server over HTTP, and reads back what is in it. */
 export async function fill(url: string): Promise<KeptContents> {
@@ -150,11 +165,21 @@ export async function fill(url: string): Promise<KeptContents> {
 
   // A twin that its owner made, of two versions, the second one with a document.
   const markdown = { credential: "token", headers: { "content-type": "text/markdown" } };
-  const own = "---\nname: Own\n---\n\n## Opening hours\n\nWe open at ten. 🦜\n";
+  const own = "---\nname: Own\nengine: knowledge\n---\n\n## Opening hours\n\nWe open at ten. 🦜\n";
   await change("PUT", "/twins/own/file?note=The%20first", own, markdown);
   await change("PUT", "/twins/own/documents/prices%2F2026.md", "# Coffee\n\nThree euros.\n", markdown);
   const toOwn = await change("POST", "/conversations", { twinId: "own" });
   await ask(toOwn.id, "When do you open?");
+
+  // Calls that ran, one that waits for a person, and one that was allowed; a question that a guard stopped.
+  const waiting = await change("POST", "/conversations", { twinId: "clerk", endUser: ada });
+  await ask(waiting.id, keptOrder.question);
+  const decided = await change("POST", "/conversations", { twinId: "clerk" });
+  await ask(decided.id, keptOrder.question);
+  await ask(decided.id, "Yes, please.", { calls: { [keptOrder.call]: "approve" } });
+  const stopped = await change("POST", "/conversations", { twinId: "clerk" });
+  await ask(stopped.id, `Is it ${keptWord}?`);
+
   // A webhook that cannot be reached, and what it is still to be told.
   const byToken = { credential: "token" };
   const address = { url: "http://127.0.0.1:9/", events: ["message.said"], description: "Nobody's" };
@@ -187,7 +212,9 @@ export async function fill(url: string): Promise<KeptContents> {
   ];
   for (const request of again) await send(request);
 
-  const conversations = [plain, tree, hers, inbox, toOwn].map(({ id }) => `/conversations/${id}`);
+  const conversations = [...[plain, tree, hers, inbox, toOwn], ...[waiting, decided, stopped]].map(
+    ({ id }) => `/conversations/${id}`,
+  );
   const reads = [
     "/twins/own",
     "/conversations?limit=100",
@@ -226,6 +253,7 @@ export async function fill(url: string): Promise<KeptContents> {
     madeAt: Date.now(),
     secrets: Object.fromEntries(Object.entries(secrets).filter(([name]) => name !== "token")),
     answers: answers.map((answer, index) => buckets[index - 1] ?? answer),
+    told: { waiting: `${api}/conversations/${waiting.id}`, stopped: `${api}/conversations/${stopped.id}` },
   };
 }
 

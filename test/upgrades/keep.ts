@@ -14,10 +14,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { schemaVersion } from "../../adapters/sql/schema.ts";
+import { startToolServer } from "../mcp-servers/tool-server.ts";
+import { begin, call, createModelServer, delta, endMarker, finish } from "../openai-models/model-server.ts";
+import { startModeration } from "../openai-models/moderation-server.ts";
 import { createDatabase } from "../postgres/database.ts";
 import { surroundings } from "../support/child-process.ts";
 import { fixtureSecret } from "../support/harness.ts";
-import { fill, keptTwins } from "./fill.ts";
+import { listen } from "../support/ports.ts";
+import { fill, keptOrder, keptTwins } from "./fill.ts";
 import { digestOf, keptFolder } from "./kept.ts";
 
 const [version = schemaVersion, folder = "."] = process.argv.slice(2);
@@ -25,6 +29,29 @@ const kept = keptFolder(Number(version));
 const scratch = await mkdtemp(join(tmpdir(), "twins-kept-"));
 for (const [name, text] of Object.entries(keptTwins)) await writeFile(join(scratch, name), text);
 await mkdir(kept, { recursive: true });
+
+// It looks at the stock, then asks for the order, which waits for a person's yes.
+const model = createModelServer("scripted", ({ question, results }, response) => {
+  if (!question.startsWith(keptOrder.question)) return void response.writeHead(400).end();
+  begin(response);
+  const { input } = keptOrder;
+  if (results === 0) response.write(call("call-stock", "stock_find", input));
+  else response.write(results === 1 ? call(keptOrder.call, "orders_find", input) : delta("It is sent."));
+  response.end(finish(results < 2 ? "tool_calls" : "stop") + endMarker);
+});
+await using moderation = await startModeration();
+const tools = await startToolServer();
+const { url } = tools;
+await writeFile(
+  join(scratch, "mcp.json"),
+  JSON.stringify({ mcpServers: { orders: { url }, stock: { url } } }),
+);
+const settings = {
+  MODEL_BASE_URL: `http://127.0.0.1:${await listen(model)}/v1`,
+  MODERATION_BASE_URL: moderation.baseUrl,
+  MODERATION_MODEL: "scripted",
+  MCP_SERVERS: join(scratch, "mcp.json"),
+};
 
 const file = join(scratch, "twins.db");
 await fillBy("sqlite", `sqlite:${file}`);
@@ -40,13 +67,19 @@ await writeFile(join(kept, "postgres.sql"), sql);
 
 await writeFile(join(kept, "step.txt"), `${digestOf(Number(version))}\n`);
 await rm(scratch, { recursive: true });
+await tools.close();
+model.close();
+model.closeAllConnections();
 
 /** Lets a server of that version fill a database, and writes down what it answers. */
 async function fillBy(kind: string, address: string): Promise<void> {
   const args = ["--import", "tsx", "server.ts", "--port", "0", "--twins", scratch, "--database", address];
   const server = spawn(process.execPath, args, {
     cwd: folder,
-    env: { ...surroundings, JWT_SECRET: fixtureSecret, LOG_LEVEL: "warn", WEBHOOK_HOSTS: "127.0.0.1:9" },
+    env: {
+      ...{ ...surroundings, ...settings },
+      ...{ JWT_SECRET: fixtureSecret, LOG_LEVEL: "warn", WEBHOOK_HOSTS: "127.0.0.1:9" },
+    },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(server, "exit");

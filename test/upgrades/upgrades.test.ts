@@ -8,18 +8,28 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
+import { createOpenAIEngine } from "../../adapters/openai-models/mod.ts";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
 import { schemaVersion } from "../../adapters/sql/schema.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { createTwinReader } from "../../adapters/twin-text/mod.ts";
-import { createEchoEngine, createMemoryLimiter, createTwinList, type RateLimiter } from "../../core/mod.ts";
+import { noLog } from "../../core/base/log.ts";
+import {
+  createEchoEngine,
+  createMemoryLimiter,
+  createTwinList,
+  type RateLimiter,
+  type Tool,
+} from "../../core/mod.ts";
 import type { Store } from "../../core/store/mod.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
+import * as model from "../openai-models/model-server.ts";
+import { serverThat } from "../openai-models/tools-fixture.ts";
 import { connect, createDatabase, skipWithoutPostgres } from "../postgres/database.ts";
 import { makeFolder } from "../sqlite/fixture.ts";
 import { createManualClock, type ManualClock } from "../support/clock.ts";
 import { inProcess, jsonRequest, newTwin, openFixture } from "../support/harness.ts";
-import { type KeptAnswer, type KeptContents, type KeptRequest, parse } from "./fill.ts";
+import { type KeptAnswer, type KeptContents, type KeptRequest, keptOrder, keptWord, parse } from "./fill.ts";
 import { digestOf, firstVersion, keptFolder } from "./kept.ts";
 
 const folder = await makeFolder();
@@ -57,15 +67,36 @@ async function openPostgresCopy(version: number): Promise<Opened> {
   };
 }
 
-const twins = [newTwin({ id: "echo" }), newTwin({ id: "guide", engine: "knowledge" })];
+const twins = [
+  newTwin({ id: "echo" }),
+  newTwin({ id: "guide", engine: "knowledge" }),
+  newTwin({ id: "clerk", engine: "openai", tools: ["orders", "stock"], confirm: ["orders/find"] }),
+];
+
+/** Tools that note what they are called with. */
+function toolsThat(note: (called: readonly [name: string, input: object]) => void): Tool[] {
+  return ["orders/find", "stock/find"].map((name) => ({
+    name,
+    description: "Finds an order.",
+    inputSchema: { type: "object", properties: { number: { type: "integer" } } },
+    run(input) {
+      note([name, input]);
+      return "found";
+    },
+  }));
+}
 
 /** A service of this version on a kept database. */
 async function openService({ store, limiter }: Opened, clock: ManualClock, { secrets }: KeptContents) {
+  const called: (readonly [name: string, input: object])[] = [];
+  const transport = serverThat(() => model.completion("It is sent."));
+  const tools = toolsThat((call) => called.push(call));
+  const openai = createOpenAIEngine({ baseUrl: "http://127.0.0.1:1/v1", transport, tools, log: noLog });
   const options = {
     store,
     limiter,
     twins: createTwinList(twins),
-    engines: { echo: createEchoEngine(), knowledge: createKnowledgeEngine() },
+    engines: { echo: createEchoEngine(), knowledge: createKnowledgeEngine(), openai },
     openaiApi: createOpenAIApi(),
     ownTwins: { reader: createTwinReader() },
   };
@@ -73,6 +104,9 @@ async function openService({ store, limiter }: Opened, clock: ManualClock, { sec
   const token = await fixture.token();
   return {
     ...fixture,
+    called,
+    /** What the model was told last. */
+    told: () => transport.asked.at(-1)?.messages ?? [],
     async send({ method, path, credential, body, headers }: KeptRequest) {
       const init = { method, ...jsonRequest(secrets[credential] ?? token, body, headers) };
       const response = await fixture.service.fetch(new Request(`http://twins.test${path}`, init));
@@ -92,6 +126,38 @@ function assertStill(now: unknown, kept: unknown, where: string): void {
       assertStill((now as Record<string, unknown>)[name], value, `${where}.${name}`);
     }
   } else assert.equal(now, kept, where);
+}
+
+/** Goes on where the model is told what no request reads: the round before a call that waits, and no question that was stopped. */
+async function goOnAsTold(
+  service: Awaited<ReturnType<typeof openService>>,
+  { waiting, stopped }: NonNullable<KeptContents["told"]>,
+): Promise<void> {
+  const say = async (path: string, body: object) => {
+    const sent = { method: "POST", path: `${path}/messages`, credential: "main", body };
+    const { status, answer } = await service.send(sent);
+    assert.equal(status, 200, JSON.stringify(answer));
+    return service.told();
+  };
+  const decided = await say(waiting, { calls: { [keptOrder.call]: "approve" } });
+  assert.deepEqual(service.called, [["orders/find", keptOrder.input]]);
+  assert.deepEqual(
+    decided.map(({ role, tool_calls: [call] = [], tool_call_id: id }) => [role, call?.id ?? id]),
+    [
+      ["system", undefined],
+      ["user", undefined],
+      ["assistant", "call-stock"],
+      ["tool", "call-stock"],
+      ["assistant", keptOrder.call],
+      ["tool", keptOrder.call],
+    ],
+  );
+  const spared = await say(stopped, { content: "And now?" });
+  assert.deepEqual(
+    spared.filter(({ role }) => role !== "system").map(({ content }) => content),
+    ["And now?"],
+    `nothing ${keptWord} is told`,
+  );
 }
 
 /** A key's last use is stored with its next one. */
@@ -134,6 +200,7 @@ for (const [kind, open, skip] of [
         const after = await service.send(list);
         const total = (answer: unknown) => (answer as { pagination: { total: number } }).pagination.total;
         assert.equal(total(after.answer), total(before.answer), "the named conversation went on");
+        if (contents.told) await goOnAsTold(service, contents.told);
         await service[Symbol.asyncDispose]();
       });
     }
