@@ -15,6 +15,7 @@ import {
   type TwinVersionRecord,
 } from "../../core/store/records.ts";
 import type { OwnTwinStore, PutTwinResult, PutTwinVersion } from "../../core/store/store.ts";
+import { byName } from "../../core/twins/twins.ts";
 import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
 import { textOrNull } from "./rows.ts";
 
@@ -31,18 +32,16 @@ export function ownTwinMethods(driver: SqlDriver): OwnTwinStore {
       const [counted] = await driver.all(countTwins, [owner]);
       const all = Number(counted?.total ?? 0);
       if (all === 0) return { items: [], total: 0, excepted: [] };
-      const hidden = await idsAmong(driver, owner, except);
+      const hidden = new Set((await readTwins(driver, "id", owner, except)).map(({ id }) => String(id)));
       const [total, excepted] = [all - hidden.size, [...hidden]];
       if (offset >= total) return { items: [], total, excepted };
-      // Those that are hidden may be anywhere: few are, so that a page is read from its own place where none is.
+      // Those that are hidden may be anywhere: few are, so that a page is found from its own place where none is.
       const from = hidden.size === 0 ? offset : 0;
-      const rows = await driver.all(
-        `SELECT ${twinColumns} FROM own_twins WHERE owner = $1 AND version IS NOT NULL
-          ORDER BY name, id LIMIT $2 OFFSET $3`,
-        [owner, offset + limit + hidden.size - from, from],
-      );
-      const seen = rows.map(twinFromRow).filter(({ id }) => !hidden.has(id));
-      return { items: seen.slice(offset - from, offset - from + limit), total, excepted };
+      const found = await driver.all(findTwins, [owner, offset + limit + hidden.size - from, from]);
+      const seen = found.map(({ id }) => String(id)).filter((id) => !hidden.has(id));
+      const page = seen.slice(offset - from, offset - from + limit);
+      const rows = await readTwins(driver, twinColumns, owner, page);
+      return { items: rows.map(twinFromRow).sort(byName), total, excepted };
     },
 
     async getTwinVersion(owner, id, version) {
@@ -127,20 +126,24 @@ const twinColumns = "owner, id, name, features, version, revision, created_at, u
 
 const countTwins = "SELECT count(*) AS total FROM own_twins WHERE owner = $1 AND version IS NOT NULL";
 
-/** How many ids are looked up by one statement. */
-const idsAtOnce = 20;
+/** Finds a part of the list in an index, which has all that this reads. A twin that is deleted before it is read is left out. */
+const findTwins =
+  "SELECT id FROM own_twins WHERE owner = $1 AND version IS NOT NULL ORDER BY name, id LIMIT $2 OFFSET $3";
 
-/** Those of some ids that an owner's twins have. */
-async function idsAmong(driver: SqlDriver, owner: string, ids: readonly string[]): Promise<Set<string>> {
-  const found = new Set<string>();
-  for (let at = 0; at < ids.length; at += idsAtOnce) {
-    const some = Array.from({ length: idsAtOnce }, (_, index) => ids[at + index] ?? "");
+/** How many twins one statement reads by their ids. */
+const twinsAtOnce = 100;
+
+/** Those of an owner's twins that have one of some ids, in no order. */
+async function readTwins(driver: SqlDriver, columns: string, owner: string, ids: readonly string[]) {
+  const found: SqlRow[] = [];
+  for (let at = 0; at < ids.length; at += twinsAtOnce) {
+    const some = Array.from({ length: twinsAtOnce }, (_, index) => ids[at + index] ?? "");
     const rows = await driver.all(
-      `SELECT id FROM own_twins WHERE owner = $1 AND version IS NOT NULL
+      `SELECT ${columns} FROM own_twins WHERE owner = $1 AND version IS NOT NULL
         AND id IN (${some.map((_, index) => `$${index + 2}`)})`,
       [owner, ...some],
     );
-    for (const { id } of rows) found.add(String(id));
+    found.push(...rows);
   }
   return found;
 }

@@ -10,6 +10,7 @@ import { erasures } from "./steps/erasures.ts";
 import { firstTables } from "./steps/first-tables.ts";
 import { oldestVersion } from "./steps/oldest-version.ts";
 import { ownTwins } from "./steps/own-twins.ts";
+import { ownTwinsInOrder } from "./steps/own-twins-in-order.ts";
 import { pendingCalls } from "./steps/pending-calls.ts";
 import { peopleAnswer } from "./steps/people-answer.ts";
 import { previousSecrets } from "./steps/previous-secrets.ts";
@@ -43,6 +44,7 @@ export const steps: readonly Step[] = [
   ownTwins,
   webhooks,
   pendingCalls,
+  ownTwinsInOrder,
 ];
 
 /** The version of an up-to-date database. An empty one has version 0. */

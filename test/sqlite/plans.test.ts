@@ -61,6 +61,14 @@ describe("the store's queries in SQLite", () => {
       assert.ok(steps.length > 0);
     }
   });
+
+  test("a page of an owner's twins, and how many there are, are found without reading the others", () => {
+    const lists = [...texts].filter((sql) =>
+      /FROM own_twins WHERE owner = \$1 AND version IS NOT NULL(?!\s+AND)/.test(sql),
+    );
+    assert.ok(lists.length >= 3, `only ${lists.length} lists were seen`);
+    for (const sql of lists) assert.match(planOf(sql).join("\n"), / COVERING INDEX own_twins_in_order /, sql);
+  });
 });
 
 /** The statements that delete a conversation's messages, and before that count the one in progress. */
