@@ -5,6 +5,7 @@
  */
 
 import { defaultMessageCharacters, messageCharactersRange } from "../adapters/openai-clients/mod.ts";
+import { endpointOfApi } from "../adapters/openai-models/address.ts";
 import { continuationModes } from "../adapters/openai-models/continuation.ts";
 import { addressesOf } from "../adapters/postgres/hosts.ts";
 import { parseRedisAddress, redisAddresses } from "../adapters/redis/address.ts";
@@ -56,9 +57,11 @@ export type DatabaseChoice =
 
 /** The address of a model's server. */
 const modelAddress = {
-  expected: "an http: or https: address up to and including /v1, without a query, user or password",
+  expected:
+    "an http: or https: address up to and including /v1, without what requests add (/chat/completions), a query, user or password",
   parse: (text: string) => text.replace(/\/+$/, ""),
-  accepts: (text: unknown) => isUrlOf(text, "http:", "https:") && matches(/^[^?#@]*$/)(text),
+  accepts: (text: unknown) =>
+    isUrlOf(text, "http:", "https:") && matches(/^[^?#@]*$/)(text) && !matches(endpointOfApi)(text),
   secret: true,
 } as const;
 

@@ -6,6 +6,7 @@
 
 import { type Clock, systemClock } from "../../core/base/clock.ts";
 import { consoleLog, type Log } from "../../core/base/log.ts";
+import { requireBaseUrl } from "./address.ts";
 import { Attempt, type AttemptResult, type Deadlines } from "./attempt.ts";
 import type { Completion } from "./chunk.ts";
 import { CompletionReader } from "./completion.ts";
@@ -17,7 +18,6 @@ import {
   completionHeaders,
   completionRequest,
   type ModelQuestion,
-  requireBaseUrl,
   withLaterHalf,
 } from "./request.ts";
 import type { ToolDefinition } from "./tools.ts";

@@ -20,7 +20,8 @@ import {
 } from "../../core/base/rules.ts";
 import type { Embed } from "../../knowledge/mod.ts";
 import { parseBounded, readText } from "../bounded-text.ts";
-import { authorization, requireBaseUrl } from "./request.ts";
+import { requireBaseUrl } from "./address.ts";
+import { authorization } from "./request.ts";
 
 /** Keeps vectors of twins' texts, never of questions, so that a text is sent once. A rejection counts as an outage. */
 export interface EmbeddingCache {

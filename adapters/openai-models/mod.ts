@@ -27,12 +27,13 @@ import {
 } from "../../core/twins/engine.ts";
 import { type Tool, type ToolSource, toolsOf } from "../../core/twins/tools.ts";
 import type { createBriefings, Embed } from "../../knowledge/mod.ts";
+import { requireBaseUrl } from "./address.ts";
 import { createAskModel, type ModelServer } from "./asking.ts";
 import { Deadlines } from "./attempt.ts";
 import type { Completion } from "./chunk.ts";
 import { type ContinuationMode, continuationModes } from "./continuation.ts";
 import { handOverTools } from "./hand-over.ts";
-import { type ModelQuestion, requireBaseUrl } from "./request.ts";
+import type { ModelQuestion } from "./request.ts";
 import type { createToolbox, OfferedTools } from "./tools.ts";
 
 export type { Embed } from "../../knowledge/mod.ts";

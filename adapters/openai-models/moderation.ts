@@ -17,7 +17,8 @@ import {
 import type { Turn } from "../../core/twins/engine.ts";
 import type { Guard, Verdict } from "../../core/twins/guard.ts";
 import { parseBounded, readText } from "../bounded-text.ts";
-import { authorization, requireBaseUrl } from "./request.ts";
+import { requireBaseUrl } from "./address.ts";
+import { authorization } from "./request.ts";
 
 /** Options of {@link createModeration}. */
 export interface ModerationOptions {

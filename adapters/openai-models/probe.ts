@@ -6,7 +6,8 @@
 
 import { isJsonObject } from "../../core/base/json.ts";
 import { hasTooMany, readText } from "../bounded-text.ts";
-import { authorization, requireBaseUrl } from "./request.ts";
+import { requireBaseUrl } from "./address.ts";
+import { authorization } from "./request.ts";
 
 /** The longest list of models that is read, in bytes, and the most values: some routers have hundreds of models. */
 const longestList = 8 * 1024 * 1024;

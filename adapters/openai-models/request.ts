@@ -102,23 +102,6 @@ export function withLaterHalf(asking: Asking): Asking {
 }
 
 /**
- * The API's address without trailing slashes.
- *
- * @throws {TypeError} if it is not an HTTP address, or may contain a secret.
- */
-export function requireBaseUrl(baseUrl: string): string {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new TypeError("The model's address must be an http or https URL.");
-  }
-  // It would be part of error messages and the log.
-  if (url.username || url.password || url.search || url.hash) {
-    throw new TypeError("The model's address must have no credentials, query or fragment.");
-  }
-  return url.href.replace(/\/+$/, "");
-}
-
-/**
  * The header field with the API's key.
  *
  * @throws {TypeError} if no header field can carry it.

@@ -393,6 +393,8 @@ describe("the OpenAI engine", () => {
     "http://:key@models/v1",
     "http://m/v1#key",
     "http://m/v1?k=key",
+    "http://m/v1/chat/completions",
+    "http://m/v1/responses/",
   ]) {
     test(`the address ${JSON.stringify(address)} is refused`, () => {
       assert.throws(() => createOpenAIEngine({ baseUrl: address }), /^TypeError: The model's address must/);
