@@ -34,6 +34,7 @@ import { countRetention } from "./server/commands/retention.ts";
 import { printTests } from "./server/commands/tests.ts";
 import { printToken } from "./server/commands/token.ts";
 import { createEngines, createGuard, type Engines, warnOfModel } from "./server/engines.ts";
+import { loadEnvironmentFile, logEnvironmentFile } from "./server/environment-file.ts";
 import { firstSteps } from "./server/first-steps.ts";
 import { createParts, type Parts } from "./server/lifecycle.ts";
 import { openLog } from "./server/log.ts";
@@ -44,7 +45,6 @@ import { createSignIn } from "./server/playground/sign-in.ts";
 import { besideStarters } from "./server/playground/starters.ts";
 import {
   exitOnStrayErrors,
-  loadEnvironmentFile,
   logStderr,
   runtime,
   shownProgram,
@@ -63,7 +63,7 @@ import { usage } from "./server/usage.ts";
 const samples = fileURLToPath(new URL("./twins", import.meta.url));
 
 async function main(): Promise<void> {
-  loadEnvironmentFile();
+  const environmentNames = loadEnvironmentFile();
   const config = readConfig(process.argv.slice(2), process.env);
   process.stdout.on("error", (error) => {
     // EPIPE: the program behind a pipe has read enough. The server must not end because of that.
@@ -101,13 +101,14 @@ async function main(): Promise<void> {
     case "copy":
       return copy(config);
     case "serve":
-      return run(config.settings);
+      return run(config.settings, environmentNames);
   }
 }
 
 /** Starts the server. Resolves once it listens; the signal handlers end the process. */
-async function run(settings: Settings): Promise<void> {
+async function run(settings: Settings, environmentNames: readonly string[] | undefined): Promise<void> {
   const log = openLog(settings);
+  logEnvironmentFile(environmentNames, log);
   logStderr(log);
   exitOnStrayErrors(log);
   const parts = createParts(log);

@@ -5,12 +5,10 @@
  */
 
 import { Console } from "node:console";
-import { readFileSync, writeSync } from "node:fs";
+import { writeSync } from "node:fs";
 import { basename, relative, sep } from "node:path";
 import process from "node:process";
 import { Writable } from "node:stream";
-import { parseEnv } from "node:util";
-import { codeOf } from "../adapters/system.ts";
 import type { Log, LogLevel } from "../core/base/log.ts";
 import packageInfo from "../package.json" with { type: "json" };
 
@@ -40,32 +38,6 @@ export const posixShell: string = process.platform === "win32" ? "Git Bash" : "a
 /** Quotes a word for a POSIX shell, if needed. */
 export function quoteForShell(word: string): string {
   return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
-/**
- * Adds the variables of a file `.env` in this folder to those of the environment; the environment wins. Does nothing if there is
- * no such file; throws a one-line error if it cannot be read.
- */
-export function loadEnvironmentFile(): void {
-  for (const [key, value] of Object.entries(parseEnv(readEnvironmentFile()))) {
-    // Node 20 takes a line without "=" for a part of the next one's name.
-    const name = key.slice(key.lastIndexOf("\n") + 1).replace(/^export\s+/, "");
-    process.env[name] ??= value;
-  }
-}
-
-function readEnvironmentFile(): string {
-  try {
-    return decodeText(readFileSync(".env"));
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return "";
-    throw new Error(
-      `The file .env cannot be read (${codeOf(error)}): let this process read it, or remove it.`,
-      {
-        cause: error,
-      },
-    );
-  }
 }
 
 /** The text of a file that people write: in UTF-8, or with a byte order mark in UTF-16, as PowerShell and Notepad make it. */

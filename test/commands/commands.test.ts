@@ -295,6 +295,37 @@ describe("a file .env in the working folder", () => {
     assert.equal((await runServer(args, { PORT: "1" }, { cwd: folder })).code, 0);
   });
 
+  test("the server says that it was read, and warns of names that are like settings", async () => {
+    const { folder, flags } = await scratch();
+    const names = [
+      "LOG_LEVEL=info",
+      "HTTP_PROXY=",
+      "MODEL_BASEURL=x",
+      "KEY_MAX_DASY=1",
+      "jwt_issuer=x",
+      "MODEL_URL=x",
+    ];
+    await writeFile(join(folder, ".env"), `${names.join("\n")}\n`);
+    const server = await startServer(flags, {}, { cwd: folder });
+    const { stderr } = await server.stop();
+    const [, file, others] =
+      /"the file .env was read","file":"([^"]+)","others":(\[.*?\])/.exec(stderr) ?? [];
+    assert.match(String(file), /\.env$/);
+    assert.deepEqual(JSON.parse(String(others)), [
+      "HTTP_PROXY",
+      "KEY_MAX_DASY",
+      "MODEL_BASEURL",
+      "MODEL_URL",
+      "jwt_issuer",
+    ]);
+    assert.deepEqual(stderr.match(/[^"]+ in \.env is not a setting; there is [^"]+/g), [
+      "KEY_MAX_DASY in .env is not a setting; there is KEY_MAX_DAYS",
+      "MODEL_BASEURL in .env is not a setting; there is MODEL_BASE_URL",
+      "MODEL_URL in .env is not a setting; there is MODEL_BASE_URL, MODEL_API_KEY, MODEL_NAME, MODEL_CHOICES, MODEL_EMBEDDINGS",
+      "jwt_issuer in .env is not a setting; there is JWT_ISSUER",
+    ]);
+  });
+
   test("it is read as editors and shells of all systems write it", async () => {
     const { folder } = await scratch();
     const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, "utf16le");
