@@ -20,7 +20,10 @@ export interface Check {
 }
 
 /** Options of {@link checkTwins}. */
-export type CheckOptions = Pick<TwinFileOptions, "toolProblem">;
+export interface CheckOptions extends Pick<TwinFileOptions, "toolProblem"> {
+  /** The engines that the service has: a twin with another one is noted, which is no fault. Default: any. */
+  readonly engines?: readonly string[] | undefined;
+}
 
 /**
  * Checks the twin files of a folder, and asks the questions that they list as `tests`. No network is needed.
@@ -35,7 +38,10 @@ export type CheckOptions = Pick<TwinFileOptions, "toolProblem">;
  *
  * @throws if the folder cannot be read.
  */
-export async function checkTwins(folder: string, { toolProblem }: CheckOptions = {}): Promise<Check> {
+export async function checkTwins(
+  folder: string,
+  { toolProblem, engines }: CheckOptions = {},
+): Promise<Check> {
   const options = {
     defaultEngine: "knowledge",
     engines: usualEngines,
@@ -51,8 +57,10 @@ export async function checkTwins(folder: string, { toolProblem }: CheckOptions =
   let questions = 0;
   for (const [file, state] of files) {
     questions += state.tests.length;
-    if (state.twin && state.unread) notes.push(`${state.twin.id}: ${state.unread}`);
-    const { twin, problems, instructionsLine } = state;
+    const { twin, problems, instructionsLine, unread } = state;
+    if (twin && unread) notes.push(`${twin.id}: ${unread}`);
+    if (twin && engines && !engines.includes(twin.engine))
+      notes.push(`${twin.id}: its engine ${twin.engine} is not set up here, so its replies would fail`);
     const say = (path: string, line: number, message: string) =>
       lines.push(`${join(folder, path)}:${line}: ${message}`);
     for (const problem of problems) say(problem.file, problem.line, problem.problem);

@@ -17,7 +17,10 @@ export async function check({ settings }: CommandConfig<"check">, samples: strin
   const twinsDir = findTwins(settings, samples);
   warnOfSamples(settings, twinsDir, openLog(settings));
   const toolProblem = judgeByServers(await readMcpServers(settings));
-  const { lines, passed } = await checkTwins(twinsDir, { toolProblem }).catch(blameTwinsDir(twinsDir));
+  const engines = settings.modelBaseUrl === undefined ? ["knowledge", "echo"] : undefined;
+  const { lines, passed } = await checkTwins(twinsDir, { toolProblem, engines }).catch(
+    blameTwinsDir(twinsDir),
+  );
   process.stdout.write(lines.map((line) => `${visibleLine(line)}\n`).join(""));
   if (!passed) process.exitCode = 1;
 }

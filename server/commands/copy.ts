@@ -101,6 +101,8 @@ const nouns = new Map([
   ["conversations", "conversations"],
   ["messages", "messages"],
   ["api_keys", "API keys"],
+  ["twin_versions", "versions of own twins"],
+  ["webhooks", "webhooks"],
 ]);
 
 /** Copies everything, and returns what that was. */

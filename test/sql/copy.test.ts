@@ -100,7 +100,10 @@ describe("a SQLite file copied into PostgreSQL", { skip }, () => {
 
     const { code, stdout } = await copy(path, withPassword(url));
     assert.equal(code, 0);
-    assert.match(stdout, /^Copied from \S+ to \S+: conversations 6, messages \d+, API keys 2\.\n$/);
+    assert.match(
+      stdout,
+      /^Copied from \S+ to \S+: conversations 6, messages \d+, API keys 2, versions of own twins \d+, webhooks \d+\.\n$/,
+    );
     assert.ok(!stdout.includes(password));
 
     await withStore(openPostgres(url), async (store) => {
@@ -138,7 +141,7 @@ describe("a SQLite file copied into PostgreSQL", { skip }, () => {
         }),
       ),
     );
-    assert.match((await copy(path, url)).stdout, /: conversations 70, messages 0, API keys 70\.$/m);
+    assert.match((await copy(path, url)).stdout, /: conversations 70, messages 0, API keys 70, /m);
     await withStore(openPostgres(url), async (store) => {
       for (const { owner, id } of made) assert.ok(await store.getConversation({ owner }, id));
       for (const owner of new Set(names)) {
