@@ -245,7 +245,26 @@ function authorFaults(
   return faults;
 }
 
-/** The errors that a value with a colon or a sign of its own causes, and what to do about them. */
+const inQuotes = 'put the value in quotes, as in description: "Ada: a life"';
+
+/** What the parser's errors mean for whoever writes the file, by their codes. */
+const plainWords: Readonly<Record<string, string>> = {
+  BLOCK_AS_IMPLICIT_KEY: `a value has a colon, or a line is indented otherwise than those around it; if it is the colon, ${inQuotes}`,
+  BAD_SCALAR_START: `a value begins with a sign that has a meaning of its own; ${inQuotes}`,
+  TAG_RESOLVE_FAILED: `a value begins with "!", which has a meaning of its own; ${inQuotes}`,
+  ALIAS: `a value begins with "*", which has a meaning of its own; ${inQuotes}`,
+  MULTIPLE_ANCHORS: `a value begins with "&", which has a meaning of its own; ${inQuotes}`,
+  MULTILINE_IMPLICIT_KEY: 'a line has no colon after its key, as in "name: Ada"',
+  MISSING_CHAR: "a quote, a bracket, a comma or a colon is missing",
+  BAD_INDENT: "a line is indented otherwise than those around it, or a bracket before it is not closed",
+  TAB_AS_INDENT: "a line is indented by a tab; use spaces",
+  DUPLICATE_KEY: "a key is there a second time",
+  BAD_DQ_ESCAPE: "a backslash in double quotes has no meaning here; write two, or use single quotes",
+  BLOCK_IN_FLOW: "a list of lines is within brackets, where items are separated by commas",
+  UNEXPECTED_TOKEN: "this does not belong here: before it, something is missing, or is complete",
+};
+
+/** The codes of errors that a value causes which is not in quotes. */
 const unquoted = new Set(["BLOCK_AS_IMPLICIT_KEY", "BAD_SCALAR_START", "MULTILINE_IMPLICIT_KEY"]);
 
 function parseYaml(yaml: string, lineCounter: LineCounter): Document.Parsed {
@@ -258,27 +277,21 @@ function parseYaml(yaml: string, lineCounter: LineCounter): Document.Parsed {
   });
   const [document] = composer.compose(tokens, true, yaml.length);
   if (!document) throw new Error("A composer that is told to has made no document.");
-  const lineAt = (offset: number) => lineCounter.linePos(offset).line + 1; // after the opening dashes
   const [problem] = [...document.errors, ...document.warnings];
   // Each value with a colon that is not in quotes nests what follows one level deeper.
   if (tooDeepAt !== undefined && !(problem && unquoted.has(problem.code))) {
     refuse(
       `the front matter nests lists and maps more than ${deepestFrontMatter} deep; it needs at most 4.`,
-      lineAt(tooDeepAt),
+      lineCounter.linePos(tooDeepAt).line + 1, // after the opening dashes
     );
   }
   const fault = problem
-    ? { at: problem.pos[0], code: problem.code, message: problem.message.split("\n")[0], cause: problem }
-    : repeatedKey(document);
+    ? { at: problem.pos[0], code: problem.code, cause: problem }
+    : (repeatedKey(document) ?? firstAlias(document));
   if (!fault) return document;
-  const advice = unquoted.has(fault.code)
-    ? '; put the value in quotes, as in description: "Ada: a life"'
-    : "";
-  return refuse(
-    `the front matter is not valid YAML: ${fault.message}${advice}.`,
-    lineAt(fault.at),
-    fault.cause,
-  );
+  const { line, col } = lineCounter.linePos(fault.at);
+  const reason = plainWords[fault.code] ?? "it cannot be read from here on";
+  return refuse(`the front matter is not valid at column ${col}: ${reason}.`, line + 1, fault.cause);
 }
 
 /** The tokens of YAML, until the first that is none, or until they are nested too deep, and where that is. */
@@ -313,18 +326,23 @@ function repeatedKey(document: Document.Parsed) {
       return undefined;
     },
   });
-  return at === undefined
-    ? undefined
-    : { at, code: "DUPLICATE_KEY", message: "Map keys must be unique", cause: undefined };
+  return at === undefined ? undefined : { at, code: "DUPLICATE_KEY", cause: undefined };
+}
+
+/** The first value that stands for another one, which a text of Markdown may look like. */
+function firstAlias(document: Document.Parsed) {
+  let at: number | undefined;
+  visit(document, {
+    Alias(_, { range }) {
+      at = range?.[0] ?? 0;
+      return visit.BREAK;
+    },
+  });
+  return at === undefined ? undefined : { at, code: "ALIAS", cause: undefined };
 }
 
 function valuesOf(document: Document.Parsed): JsonObject {
-  let content: unknown;
-  try {
-    content = document.toJS({ maxAliasCount: 0 });
-  } catch (cause) {
-    return refuse("the front matter must not use YAML aliases.", 1, cause);
-  }
+  const content: unknown = document.toJS();
   if (content === null) return {};
   if (isJsonObject(content)) return content;
   return refuse('the front matter must consist of lines such as "name: Ada".');

@@ -179,14 +179,61 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
     /avatarUrl must be an http or https address/u,
   ],
   ["a NUL in a greeting", 'name: Ada\ngreeting: "a\\0b"', /greeting must be/u],
-  [
-    "a repeated key",
-    "name: Ada\naccess: [alice]\naccess: [bob]",
-    /line 4: the front matter is not valid YAML: Map keys must be unique/u,
-  ],
-  ["a custom tag", "name: !!js/function 'x'", /is not valid YAML/u],
-  ["an alias", "name: &x Ada\ndescription: *x", /must not use YAML aliases/u],
-  ["broken YAML", "name: [Ada", /is not valid YAML/u],
+  ...(
+    [
+      ["a repeated key", "name: Ada\naccess: [alice]\naccess: [bob]", 4, 1, "a key is there a second time"],
+      ["a custom tag", "name: !!js/function 'x'", 2, 7, 'a value begins with "!"'],
+      ["an alias", "name: &x Ada\ndescription: *x", 3, 14, 'a value begins with "*"'],
+      ["a value in asterisks", "name: Ada\ngreeting: *Hello*", 3, 11, 'a value begins with "*"'],
+      ["a value with two ampersands", "name: &a &b", 2, 10, 'a value begins with "&"'],
+      ["a value with a colon", "name: Ada: a life", 2, 7, "a value has a colon"],
+      [
+        "a line indented further",
+        "name: Ada\n  tags: [a]",
+        2,
+        7,
+        "a line is indented otherwise than those around it",
+      ],
+      [
+        "a line indented less",
+        "tags:\n  - a\n - b",
+        4,
+        1,
+        "a line is indented otherwise than those around it",
+      ],
+      ["a line without a colon", "Ada\nname: Ada", 2, 1, "a line has no colon after its key"],
+      ["a line indented by a tab", "name: Ada\n\ttags: [a]", 3, 1, "a line is indented by a tab; use spaces"],
+      ["a list that is not closed", "name: [Ada", 2, 11, "a bracket"],
+      [
+        "a list that is not closed before a key",
+        "tags: [a\nname: Ada",
+        3,
+        1,
+        "a bracket before it is not closed",
+      ],
+      [
+        "a quote that is not closed",
+        'name: "Ada',
+        2,
+        11,
+        "a quote, a bracket, a comma or a colon is missing",
+      ],
+      ["a backslash in quotes", 'name: "a\\q"', 2, 9, "a backslash in double quotes has no meaning here"],
+      ["words behind a quote", 'name: "Ada" Lovelace', 2, 13, "this does not belong here"],
+      ["a value with a sign", "name: @ada", 2, 7, "a value begins with a sign"],
+      ["lines within brackets", "tags: [\n  a,\n- b]", 4, 1, "a line is indented otherwise"],
+    ] as const
+  ).map(
+    ([what, yaml, line, column, words]) =>
+      [
+        what,
+        yaml,
+        new RegExp(
+          `^Twin file "ada.md", line ${line}: the front matter is not valid at column ${column}: .*${words.replace(/[*.]/gu, "\\$&")}`,
+          "u",
+        ),
+      ] as const,
+  ),
   ["a list", "- Ada", /must consist of lines such as "name: Ada"/u],
 ];
 
