@@ -277,12 +277,19 @@ interface Listening {
   readonly name: "port" | "metricsPort";
 }
 
+/** What runtimes call a host that has no address, or that of another machine. */
+const notHere = ["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL", "AddrNotAvailable"];
+
 function cannotListen({ host, port, name }: Listening, cause: unknown): Error {
   // Deno distinguishes errors by name, the others by code.
   const kind = codeOf(cause) ?? (cause instanceof Error ? cause.name : String(cause));
   if (kind === "EADDRINUSE" || kind === "AddrInUse") {
     const free = name === "port" ? "choose another, or 0 for any free one" : "choose another";
     return new ConfigError(`${nameOf(name)}: port ${port} on ${host} is in use; ${free}.`, { cause });
+  }
+  if (notHere.includes(kind)) {
+    const accepted = "an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all that it has";
+    return new ConfigError(`${nameOf("host")} must be ${accepted}, not ${host}.`, { cause });
   }
   const accepted = "HOST must be an address of this machine, and the port one that this process may use";
   const problem = `cannot listen on port ${port} on ${host} (${kind}); ${accepted}`;
