@@ -7,6 +7,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { WrappedPdfiumModule } from "@embedpdf/pdfium";
+import { counted } from "../../core/base/counted.ts";
 import type { Piece } from "./pdf-layout.ts";
 import { type PdfPage, toMarkdown } from "./pdf-markdown.ts";
 import { DocumentError, type DocumentText } from "./text.ts";
@@ -146,7 +147,7 @@ class PdfReader {
       throw new DocumentError(
         "has no text: its fonts do not say which letters they show. Recognize its text (OCR) first.",
       );
-    const unread = pictures > 0 ? `${pictures} of ${count} pages` : undefined;
+    const unread = pictures > 0 ? `${pictures} of ${counted(count, "page")}` : undefined;
     return { text: toMarkdown(pages, this.#outline(document)), unread };
   }
 

@@ -6,6 +6,7 @@
 
 import { dirname, join } from "node:path";
 import { systemClock } from "../../core/base/clock.ts";
+import { counted } from "../../core/base/counted.ts";
 import { noLog } from "../../core/base/log.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
 import { askQuestion, type TwinFileOptions, textFaults, usualEngines } from "../twin-text/mod.ts";
@@ -74,18 +75,14 @@ export async function checkTwins(
   if (files.size === 0) {
     lines.push(`${folder}: there is no twin: neither a Markdown file nor a folder with a twin.md.`);
   }
-  const faults = lines.length === 0 ? "no faults" : count(lines.length, "fault");
-  const summary = `${count(files.size, "twin file")}, ${count(questions, "question")}: ${faults}`;
+  const faults = lines.length === 0 ? "no faults" : counted(lines.length, "fault");
+  const summary = `${counted(files.size, "twin file")}, ${counted(questions, "question")}: ${faults}`;
   return { lines: [...lines, ...notes, summary], passed: lines.length === 0 };
 }
 
 interface Fault {
   readonly line: number;
   readonly message: string;
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 async function failuresOf({ twin, tests }: FileState, engine: TwinEngine): Promise<Fault[]> {

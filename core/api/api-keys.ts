@@ -5,6 +5,7 @@
  */
 
 import { createApiKey } from "../auth/secrets.ts";
+import { counted } from "../base/counted.ts";
 import { route } from "../http/route.ts";
 import { type ApiKeyRecord, dayMs } from "../store/records.ts";
 import { ApiError, challenge, validationError } from "../wire/errors.ts";
@@ -153,7 +154,7 @@ function requireLimit(limit: number | null, most: number, granted: number): void
   if (limit <= granted) return;
   throw new ApiError(
     "insufficient_scope",
-    `A key with ${limit} requests an hour needs a JWT whose claim requests_per_hour is at least ${limit}.`,
+    `A key with ${counted(limit, "request")} an hour needs a JWT whose claim requests_per_hour is at least ${limit}.`,
     { headers: { "WWW-Authenticate": `${challenge}, error="insufficient_scope"` } },
   );
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { counted } from "../base/counted.ts";
 import { digestOf } from "../base/ids.ts";
 import { compareTexts } from "../base/order.ts";
 import type { Call, HandlerContext, Result } from "../http/route.ts";
@@ -164,7 +165,7 @@ export async function changeTwin(
       case "too_many_twins":
         throw new ApiError(
           "twin_limit_reached",
-          `You already have ${own.maxTwins} twins of your own; delete one first.`,
+          `You already have ${counted(own.maxTwins, "twin")} of your own; delete one first.`,
         );
       case "texts_too_long":
         throw tooLarge("The texts of all your twins would be longer than 256 MiB");

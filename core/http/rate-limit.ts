@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
+import { counted } from "../base/counted.ts";
 import {
   fullDebt,
   type RateDecision,
@@ -106,8 +107,12 @@ function rateLimited(states: readonly BucketState[], headers: Limited["headers"]
   const longest = waits.reduce((one, other) => (other.seconds > one.seconds ? other : one));
   const retryAfterSeconds = Math.max(1, longest.seconds);
   const { capacity } = longest.policy;
-  return new ApiError("rate_limited", `The hourly limit of ${capacity} requests is used up for now.`, {
-    details: { retryAfterSeconds, limit: capacity },
-    headers: { ...headers, "Retry-After": String(retryAfterSeconds) },
-  });
+  return new ApiError(
+    "rate_limited",
+    `The hourly limit of ${counted(capacity, "request")} is used up for now.`,
+    {
+      details: { retryAfterSeconds, limit: capacity },
+      headers: { ...headers, "Retry-After": String(retryAfterSeconds) },
+    },
+  );
 }

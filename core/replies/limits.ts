@@ -7,6 +7,7 @@
  * @module
  */
 
+import { counted } from "../base/counted.ts";
 import type { Log } from "../base/log.ts";
 import type { MessageRecord } from "../store/records.ts";
 import {
@@ -54,13 +55,13 @@ export class RunningCounts {
 }
 
 export function tooManyRunning(most: number): ApiError {
-  const message = `${most} replies are running already; wait until one has ended, or cancel one.`;
+  const message = `${counted(most, "reply is", "replies are")} running already; wait until one has ended, or cancel one.`;
   const headers = { "Retry-After": "5" };
   return new ApiError("too_many_running", message, { details: { limit: most }, headers });
 }
 
 export function tooManyStreams(most: number): ApiError {
-  const message = `You have ${most} streams of conversations open; close one first.`;
+  const message = `You have ${counted(most, "stream")} of conversations open; close one first.`;
   return new ApiError("too_many_streams", message, { headers: { "Retry-After": "5" } });
 }
 

@@ -15,9 +15,9 @@ import {
   validationError,
 } from "../wire/errors.ts";
 import type { ReplyContext } from "./context.ts";
+import { requireRoom } from "./limits.ts";
 import type { RunningReplies } from "./running.ts";
 import type { Replaced } from "./saver.ts";
-import { requireRoom } from "./limits.ts";
 
 /** Where a message goes, and what it may take the place of. */
 export interface Placed extends Reach {

@@ -20,9 +20,9 @@ import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, type DraftWatcher, failed, type Outcome, toldOf } from "./draft.ts";
 import { type FeedSource, ReplyFeed } from "./feed.ts";
 import { askGuarded } from "./guarding.ts";
+import { questionBytes, tellEstimated } from "./limits.ts";
 import { ReplyReport } from "./report.ts";
 import { type Replaced, retryMs, Saver } from "./saver.ts";
-import { questionBytes, tellEstimated } from "./limits.ts";
 
 /** A reply that this process produces. */
 export class Producer implements FeedSource, DraftWatcher {

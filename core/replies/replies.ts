@@ -38,9 +38,9 @@ import { StoredReplies } from "./stored-reply.ts";
 import { Sweeper } from "./sweeper.ts";
 import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored.ts";
 
-export type { RunningLimit } from "./limits.ts";
 export type { KnownConversation } from "./conversation-cache.ts";
 export type { ReplyFeed } from "./feed.ts";
+export type { RunningLimit } from "./limits.ts";
 export type { Said, Say, Send, Sent } from "./send.ts";
 
 /** What replies need. */

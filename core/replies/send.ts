@@ -15,11 +15,11 @@ import { answeredByPerson, tooMuchAtOnce, validationError } from "../wire/errors
 import type { ReplyContext } from "./context.ts";
 import { decide } from "./decisions.ts";
 import type { ReplyFeed } from "./feed.ts";
+import { budgetsOf, questionBytes, type RunningLimit, reservationOf, tellReached } from "./limits.ts";
 import { type Placed, storeInPlace } from "./place.ts";
 import type { Producer } from "./producer.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
-import { budgetsOf, questionBytes, type RunningLimit, reservationOf, tellReached } from "./limits.ts";
 
 /** How long to wait for the store to say whether a send was stored, in milliseconds. */
 const lookMs = 2000;

@@ -12,9 +12,9 @@ import type { Twin } from "../twins/twins.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import { decidedBefore } from "./decisions.ts";
 import { cancelled, failed } from "./draft.ts";
+import { tellReached } from "./limits.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
-import { tellReached } from "./limits.ts";
 
 /** Pause between two looks, in milliseconds. */
 const sweepMs = 2000;

@@ -13,9 +13,6 @@ import type { ReplyContext } from "./context.ts";
 import { cancelled, completed, Draft, failed, toldOf } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
 import { askGuarded } from "./guarding.ts";
-import { readMemory, requireEngine, tooLong } from "./producer.ts";
-import { ReplyReport } from "./report.ts";
-import { newMessages, type Send } from "./send.ts";
 import {
   budgetsOf,
   questionBytes,
@@ -24,6 +21,9 @@ import {
   tellEstimated,
   tellReached,
 } from "./limits.ts";
+import { readMemory, requireEngine, tooLong } from "./producer.ts";
+import { ReplyReport } from "./report.ts";
+import { newMessages, type Send } from "./send.ts";
 
 /** What is asked, by whom. */
 export interface UnstoredTurn

@@ -5,6 +5,7 @@
  */
 
 import process from "node:process";
+import { counted } from "../../core/base/counted.ts";
 import { idleConversations, idleMemories } from "../../core/store/portions.ts";
 import { dayMs } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
@@ -24,8 +25,8 @@ export async function countIdle(
     messages += some.reduce((sum, { logLength }) => sum + logLength, 0);
   }
   for await (const some of idleMemories(store, before)) memories += some.length;
-  const pages = `${memories} pages about people who have no conversation`;
-  return `${conversations} conversations with ${messages} messages, and ${pages}`;
+  const pages = `${counted(memories, "page")} about people who have no conversation`;
+  return `${counted(conversations, "conversation")} with ${counted(messages, "message")}, and ${pages}`;
 }
 
 /** Prints what would be deleted now. */
@@ -34,8 +35,8 @@ export async function countRetention({ settings, days }: CommandConfig<"retentio
   const log = openQuietLog(settings);
   const { store, close } = await openStorage(settings, { log, signal: new AbortController().signal });
   try {
-    const counted = await countIdle(store, (store.clock?.now() ?? Date.now()) - days * dayMs);
-    process.stdout.write(`Not used for ${days} days: ${counted}. Nothing was deleted.\n`);
+    const idle = await countIdle(store, (store.clock?.now() ?? Date.now()) - days * dayMs);
+    process.stdout.write(`Not used for ${counted(days, "day")}: ${idle}. Nothing was deleted.\n`);
   } finally {
     await close();
   }

@@ -20,7 +20,7 @@ test("conversations, their messages and pages about people are counted, and noth
   await converse(store, other, id, { at: start + day });
   const page = { content: "Likes tea.", updatedAt: start };
   for (const endUser of ["ann", "bob"]) await store.setMemory({ owner: one, endUser, twinId: "ada" }, page);
-  const counted = "3 conversations with 6 messages, and 1 pages about people who have no conversation";
+  const counted = "3 conversations with 6 messages, and 1 page about people who have no conversation";
   for (const _ of [1, 2]) assert.equal(await countIdle(store, start + day), counted);
 });
 
