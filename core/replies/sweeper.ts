@@ -169,7 +169,7 @@ async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promis
     store.getMessage({ owner }, id, { conversationId, characters }),
   ]);
   if (!conversation || !reply) return undefined;
-  const twin = await twinOf(context, owner, conversation.twinId);
+  const twin = await twinOf(context, owner, conversation.twinId, reply.twinRevision);
   const engine = twin && engines[twin.engine];
   if (!engine || (reply.content !== "" && !engine.continues)) return undefined;
   const question = await store.getMessage({ owner }, reply.after ?? "", { characters });
@@ -193,9 +193,14 @@ async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promis
 }
 
 /** A twin source that fails must not keep conversations busy. */
-async function twinOf({ twins, log }: ReplyContext, owner: string, id: string): Promise<Twin | undefined> {
+async function twinOf(
+  { twins, log }: ReplyContext,
+  owner: string,
+  id: string,
+  revision: string | null,
+): Promise<Twin | undefined> {
   try {
-    return await twins.get(owner, id);
+    return await twins.get(owner, id, revision ?? undefined);
   } catch (error) {
     log("error", "an abandoned reply is not taken over, because its twin could not be read", {
       twinId: id,

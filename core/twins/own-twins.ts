@@ -18,7 +18,7 @@ import {
   requireOptions,
   wholeNumber,
 } from "../base/rules.ts";
-import { contentParts, type OwnTwinRecord, type TwinPart } from "../store/records.ts";
+import { contentParts, mostTwinVersions, type OwnTwinRecord, type TwinPart } from "../store/records.ts";
 import type { Listing, Slice, Store } from "../store/store.ts";
 import type { AuthorRules, ReadingRules, ReadTwin, TwinFault, TwinReader } from "./reader.ts";
 import {
@@ -138,10 +138,11 @@ export class OwnTwins implements TwinSource {
     this.maxTwins = maxTwins;
   }
 
-  async get(owner: string, id: string): Promise<Twin | undefined> {
-    const operators = await this.#parts.twins.get(owner, id);
+  async get(owner: string, id: string, revision?: string): Promise<Twin | undefined> {
+    const operators = await this.#parts.twins.get(owner, id, revision);
     if (operators) return operators;
-    const head = await this.#head(owner, id);
+    const now = await this.#head(owner, id);
+    const head = now && revision !== undefined ? await this.#headWith(now, revision) : now;
     return head && this.#load(head);
   }
 
@@ -223,6 +224,15 @@ export class OwnTwins implements TwinSource {
     // A store that cannot be reached is asked again.
     found.catch(() => this.#heads.delete(name));
     return found;
+  }
+
+  /** A twin as it was with a revision. Undefined: that version is not kept. */
+  async #headWith(now: OwnTwinRecord, revision: string): Promise<OwnTwinRecord | undefined> {
+    if (now.revision === revision) return now;
+    const slice = { offset: 0, limit: mostTwinVersions };
+    const kept = await this.#parts.store.listTwinVersions(now.owner, now.id, slice);
+    const found = kept?.items.find((version) => version.revision === revision);
+    return found && { ...now, revision, version: found.version, updatedAt: found.createdAt };
   }
 
   async #load(head: OwnTwinRecord): Promise<Twin | undefined> {

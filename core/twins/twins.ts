@@ -83,7 +83,11 @@ export interface Twin extends TwinProfile {
 export interface TwinSource {
   /** Twins by name, then id, in binary order. */
   list(owner: string, slice: Slice): Promise<Listing<TwinProfile>>;
-  get(owner: string, id: string): Promise<Twin | undefined>;
+  /**
+   * `revision`: the one with which a reply has begun that another process goes on with. A source that keeps versions gives that
+   * one, or none if it does not keep it any more; others give the twin as it is now.
+   */
+  get(owner: string, id: string, revision?: string): Promise<Twin | undefined>;
   /** What clients see of a twin, where that is less to read. Default: the same as `get`. */
   profile?(owner: string, id: string): Promise<TwinProfile | undefined>;
 }

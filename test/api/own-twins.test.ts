@@ -9,14 +9,16 @@ import { sha256 } from "../../core/base/ids.ts";
 import type { LogLevel } from "../../core/base/log.ts";
 import { createEchoEngine, type TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
-import type { TwinResource } from "../../core/wire/schemas.ts";
+import type { MessageResource, TwinResource } from "../../core/wire/schemas.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { docx, paragraph } from "../documents/fixture.ts";
 import { createRandom } from "../simulation/world.ts";
+import { withOutages } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
 import {
   assertErrorAnswer,
+  closingInTime,
   dataOf,
   errorOf,
   inProcess,
@@ -24,6 +26,7 @@ import {
   openFixture,
   transports,
 } from "../support/harness.ts";
+import { createScriptedEngine } from "../support/scripted-engine.ts";
 
 const file = `---
 name: Odd
@@ -452,6 +455,47 @@ describe("twins that their owners make", () => {
     const next = await dataOf<{ twinRevision: string }>(await service.ask("When do you open?"));
     assert.equal(next.twinRevision, second.revision);
   });
+
+  for (const [what, change, isGoneOnWith] of [
+    ["the version that it began with", "PUT", true],
+    ["no other one, where that is not kept", "DELETE", false],
+  ] as const) {
+    test(`a reply whose process dies is gone on with by ${what}`, async () => {
+      const store = { ...createMemoryStore(), exclusive: false };
+      const engine = Object.assign(createScriptedEngine(), { continues: "partial" as const });
+      let isCutOff = false;
+      const far = withOutages(store, () => isCutOff);
+      await using one = closingInTime(await open({ store: far, engines: { knowledge: engine } }));
+      await using other = closingInTime(await open({ store, engines: { knowledge: engine } }));
+      await other.service.ready();
+      const first = await one.made("odd/file", file);
+      const key = await one.key();
+      const conversation = await one.conversation(key, "odd");
+      const path = `/conversations/${conversation}/messages`;
+      const answer = await one.call("POST", path, key, { content: "When?" }, { prefer: "respond-async" });
+      const { id } = await dataOf<{ id: string }>(answer);
+      (await engine.next()).write("At");
+      await one.clock.advance(1_000);
+      isCutOff = true;
+      if (change === "DELETE") await other.call("DELETE", "/twins/odd", other.jwt);
+      await other.made("odd/file", file.replace("nine", "ten"));
+      await other.clock.advance(35_000);
+      if (isGoneOnWith) {
+        const { turn, ...run } = await engine.next();
+        assert.match(turn.twin.instructions, /at nine/);
+        run.write(" nine.");
+        run.finish();
+        await other.clock.advance(1_000);
+      }
+      const reply = await dataOf<MessageResource>(await other.call("GET", `${path}/${id}`, key));
+      assert.deepEqual(
+        [reply.content, reply.error?.code, reply.twinRevision],
+        isGoneOnWith ? ["At nine.", undefined, first.revision] : ["At", "interrupted", first.revision],
+      );
+      assert.equal(engine.asked, isGoneOnWith ? 2 : 1);
+      isCutOff = false;
+    });
+  }
 
   test("of editors at random, on two processes, no line is lost, and each version is whole", async () => {
     for (const seed of [1, 2, 3, 4, 5]) {

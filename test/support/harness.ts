@@ -113,7 +113,7 @@ export interface Fixture extends AsyncDisposable {
 }
 
 /** The same fixture, for engines that do not end: closing it passes the time that a shutdown waits for replies. */
-export function closingInTime(fixture: Fixture): Fixture {
+export function closingInTime<Opened extends Fixture>(fixture: Opened): Opened {
   return {
     ...fixture,
     async [Symbol.asyncDispose]() {
