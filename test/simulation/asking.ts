@@ -8,6 +8,8 @@ import type { World } from "./world.ts";
 
 export interface Asking {
   readonly body?: unknown;
+  /** A body that is Markdown. */
+  readonly text?: string;
   readonly headers?: Record<string, string>;
   /** Milliseconds after which the client leaves. */
   readonly patience?: number;
@@ -26,17 +28,19 @@ export interface ErrorBody {
   readonly details?: { readonly messageId?: string };
 }
 
-export function createAsk(world: World, apiKey: string): Ask {
+/** `credential`: header fields of each request. */
+export function createAsk(world: World, credential: Readonly<Record<string, string>>): Ask {
   return async (process, method, path, options = {}) => {
     if (!process?.alive()) return undefined;
-    const headers = new Headers({ "X-API-Key": apiKey, ...options.headers });
+    const headers = new Headers({ ...credential, ...options.headers });
     const client = new AbortController();
-    if (options.body) headers.set("Content-Type", "application/json");
+    const body = options.text ?? (options.body ? JSON.stringify(options.body) : undefined);
+    if (body) headers.set("Content-Type", options.text ? "text/markdown" : "application/json");
     const request = {
       method,
       url: `/api/v1${path}`,
       headers,
-      body: options.body ? bytesOf(JSON.stringify(options.body)) : null,
+      body: body ? bytesOf(body) : null,
       signal: client.signal,
     };
     await Promise.race([process.awake(), process.died]);

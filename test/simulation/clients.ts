@@ -8,7 +8,7 @@ import type { MessageRecord } from "../../core/store/mod.ts";
 import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { parseEvents } from "../support/harness.ts";
 import { type Ask, createAsk, dataOf, errorOf, keyHeader } from "./asking.ts";
-import type { EngineHouse, EngineRun } from "./engine.ts";
+import { type EngineHouse, type EngineRun, theTwin } from "./engine.ts";
 import { Knowledge, type KnownConversation, type KnownReply } from "./knowledge.ts";
 import { isEndedElsewhere, type Ledger } from "./ledger.ts";
 import type { Process, Processes } from "./processes.ts";
@@ -69,7 +69,7 @@ export class Clients {
     this.#world = world;
     this.#ledger = ledger;
     this.#known = new Knowledge(world);
-    this.#ask = createAsk(world, apiKey);
+    this.#ask = createAsk(world, { "X-API-Key": apiKey });
   }
 
   /** Acts as one client for a number of steps. */
@@ -134,9 +134,9 @@ export class Clients {
 
   /** In each conversation, whoever is to answer does, and the twin does once it is to. */
   async requireOpen(): Promise<void> {
-    for (const { id } of this.#known.conversations) {
+    for (const { id, twinId } of this.#known.conversations) {
       const conversation = await this.#ledger.truth.getConversation({ owner: "owner" }, id);
-      if (!conversation) continue;
+      if (!conversation || (twinId !== theTwin && !this.#ledger.versions.current(twinId))) continue;
       await this.#requireAnswered(id, conversation.answeredBy);
       const process = this.#setting.processes.any();
       const path = `/conversations/${id}`;
@@ -148,6 +148,7 @@ export class Clients {
 
   async #requireAnswered(id: string, who: "twin" | "person"): Promise<void> {
     const body = { content: this.#known.newText("question") };
+    this.#setting.engines.noteAsked(body.content);
     const process = this.#setting.processes.any();
     const answer = await this.#ask(process, "POST", `/conversations/${id}/messages`, { body });
     // An engine may fail, or say nothing until its time is over.
@@ -193,12 +194,16 @@ export class Clients {
     const endUser = random.chance(0.3) ? person : undefined;
     // An erasure also takes the key of what it erases.
     const key = endUser === undefined && random.chance(0.5) ? known.newText("key") : undefined;
-    const body = { twinId: "twin", title: known.newText("conversation"), endUser };
+    const { ids } = this.#ledger.versions;
+    const twinId = ids.length > 0 ? random.pick([theTwin, ...ids]) : theTwin;
+    const body = { twinId, title: known.newText("conversation"), endUser };
     // An erasure that had not ended may take what is made meanwhile.
     const ended = known.erasures.ended;
     for (let tries = key === undefined ? 1 : 4; tries > 0; tries--) {
       const options = { body, headers: keyHeader(key) };
+      const askedAt = this.#world.now();
       const answer = await this.#ask(this.#setting.processes.any(), "POST", "/conversations", options);
+      if (answer?.status === 404) return this.#requireNoTwin(twinId, askedAt);
       if (answer?.status === 201) {
         const { id } = dataOf<{ id: string }>(answer);
         known.noteMade(key, id);
@@ -207,7 +212,7 @@ export class Clients {
           this.#world.violate(`${id} was created, but is not there`);
         if (!known.conversations.some((conversation) => conversation.id === id)) {
           const deletions = endUser === person ? known.erasures.begun - ended : 0;
-          const conversation = { id, endUser, deletions, replacements: 0 };
+          const conversation = { id, twinId, endUser, deletions, replacements: 0 };
           known.conversations.push(conversation);
           if (random.chance(0.5)) this.#lookOn(conversation);
         }
@@ -249,6 +254,8 @@ export class Clients {
     const streamed = !isAlone(body) && random.chance(0.6);
     const patience = random.chance(0.2) ? { patience: random.between(0, 3_000) } : {};
     if (body.whenBusy) conversation.replacements++;
+    const askedAt = this.#world.now();
+    this.#setting.engines.noteAsked(body.content);
     const answer = streamed
       ? await this.#ask(process, "POST", `${path}/stream`, options)
       : await this.#ask(process, "POST", path, { ...options, ...patience });
@@ -257,7 +264,13 @@ export class Clients {
     else if (answer.status === 200) await this.#noteMessage(sending, process, dataOf(answer));
     else if (answer.status === 201 || answer.status === 202)
       await this.#noteAlone(sending, process, dataOf(answer), answer.status === 202);
+    else if (errorOf(answer).code === "twin_not_found") this.#requireNoTwin(conversation.twinId, askedAt);
     else this.#noteRefusal(sending, answer, process);
+  }
+
+  #requireNoTwin(id: string, askedAt: number): void {
+    if (id === theTwin) this.#world.violate("the operator's twin is not found");
+    this.#ledger.versions.requireNoticeOfNone(id, askedAt);
   }
 
   async #noteMessage({ conversation, key }: Sending, process: Process, message: MessageResource) {

@@ -3,7 +3,13 @@
  */
 
 import { sleep } from "../../core/base/clock.ts";
-import { type EngineResult, ModelError, type ReplyOutput, type TwinEngine } from "../../core/mod.ts";
+import {
+  type EngineResult,
+  ModelError,
+  type ReplyOutput,
+  type Twin,
+  type TwinEngine,
+} from "../../core/mod.ts";
 import type { Ledger } from "./ledger.ts";
 import { createRandom, type World } from "./world.ts";
 
@@ -31,6 +37,9 @@ export interface Living {
   readonly frozenUntil: () => number;
 }
 
+/** The operator's twin. */
+export const theTwin = "twin";
+
 const pieces = ["word ", "😀", "\ud83d", "\ude00", "\0", "\u2028", "", "é", "x".repeat(5_000)] as const;
 
 /** The engines of all processes. */
@@ -40,12 +49,19 @@ export class EngineHouse {
   readonly #world: World;
   readonly #ledger: Ledger;
   readonly #continues: TwinEngine["continues"];
+  /** When each question was first sent. */
+  readonly #askedAt = new Map<string, number>();
 
   /** `continues`: how all engines of this run go on with a reply. */
   constructor(world: World, ledger: Ledger, continues: TwinEngine["continues"]) {
     this.#world = world;
     this.#ledger = ledger;
     this.#continues = continues;
+  }
+
+  /** A client sends a question. */
+  noteAsked(content: string): void {
+    if (!this.#askedAt.has(content)) this.#askedAt.set(content, this.#world.now());
   }
 
   /** The engine of one process. */
@@ -56,9 +72,9 @@ export class EngineHouse {
     const waits = random.chance(0.65);
     return {
       continues: this.#continues,
-      reply: ({ content, partial = "", history: said }, output) => {
+      reply: ({ twin, content, partial = "", history: said }, output) => {
         const { signal } = output;
-        this.#judge(content);
+        this.#judge(content, twin);
         const history = said.map((message) => message.content);
         const begun = { written: "", acted: false, handedOver: false, settled: false };
         const run: EngineRun = { content, signal, alive, partial, history, ...begun };
@@ -78,13 +94,19 @@ export class EngineHouse {
   }
 
   /** The user's message must be stored before an engine is asked to answer it, and only once for each attempt. */
-  #judge(content: string): void {
+  #judge(content: string, twin: Twin): void {
     const replies = [...this.#ledger.replies.values()];
     const stored =
       replies.find(({ question }) => question.content === content) ??
       this.#world.violate(`an engine was asked before "${content}" was stored`);
     const before = this.runs.filter((run) => run.content === content).length;
     if (before >= stored.attempt) this.#world.violate(`more generations for "${content}" than attempts`);
+    if (twin.id === theTwin) return;
+    // All attempts go on with the version that the reply began with.
+    const { revision } = this.#ledger.versions.requireWhole(twin);
+    if (revision !== stored.twinRevision)
+      this.#world.violate(`"${content}" is answered by ${revision}, and began with ${stored.twinRevision}`);
+    this.#ledger.versions.requireNotice(twin.id, twin.name, this.#askedAt.get(content) ?? 0);
   }
 
   /** Runs a tool: once it may, no other attempt may ever, not even one that began before. */

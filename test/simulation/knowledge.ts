@@ -7,6 +7,7 @@ import type { World } from "./world.ts";
 /** What clients know of a conversation. */
 export interface KnownConversation {
   readonly id: string;
+  readonly twinId: string;
   /** The person that it is with. Undefined: it names none. */
   readonly endUser: string | undefined;
   /** How often a client tried to delete it. */

@@ -16,6 +16,7 @@ import type {
   Store,
 } from "../../core/store/mod.ts";
 import { Answering } from "./answering.ts";
+import { Versions } from "./versions.ts";
 import type { World } from "./world.ts";
 
 /** A message as the store knows it. */
@@ -38,6 +39,8 @@ export interface StoredReply extends StoredMessage {
   readonly conversationId: string;
   readonly question: MessageRecord;
   readonly begunAt: number;
+  /** Of the twin that it began with. */
+  readonly twinRevision: string | null;
   /** Whether the process that produces it, or did last, is alive. */
   holder: () => boolean;
   leaseUntil: number;
@@ -66,6 +69,7 @@ export class Ledger {
   /** All messages of each conversation, in the order stored. */
   readonly logs = new Map<string, StoredMessage[]>();
   readonly answering: Answering;
+  readonly versions: Versions;
   /** The conversations that were deleted. */
   readonly gone = new Set<string>();
   /** The end of each conversation's path. */
@@ -82,6 +86,7 @@ export class Ledger {
   constructor(world: World, truth: Store, exclusive: boolean) {
     this.#world = world;
     this.answering = new Answering(world);
+    this.versions = new Versions(world);
     this.truth = truth;
     this.#exclusive = exclusive;
   }
@@ -90,6 +95,7 @@ export class Ledger {
   effectsOf(process: () => boolean): Partial<Store> {
     const { truth } = this;
     return {
+      ...this.versions.effectsOn(truth),
       beginReply: async (begin) => {
         const result = await truth.beginReply(begin);
         if (result.result === "begun") this.#noteBegin(begin, process);
@@ -216,6 +222,7 @@ export class Ledger {
       id: reply.id,
       question,
       begunAt: this.#world.now(),
+      twinRevision: reply.twinRevision,
       holder,
       stopToldAt: new Map(),
       leaseUntil: lease.until,

@@ -1,6 +1,6 @@
 /**
- * A deterministic simulation: processes that crash, a store and engines that fail, and clients that follow replies, on
- * a clock of their own. One seed decides everything, so any failure can be reproduced.
+ * A deterministic simulation: processes that crash, a store and engines that fail, clients that follow replies, and authors
+ * who change their twins, on a clock of their own. One seed decides everything, so any failure can be reproduced.
  *
  * What must hold at every moment: whatever is answered with success is stored; a stream has one last event, which
  * comes after the reply's end is stored, and its deltas are the stored text; a question is stored before an engine
@@ -8,22 +8,34 @@
  * reply is taken over once at most, and never while its lease lasts; each reply in progress has a holder; a device that
  * looks on is told of each message once, in the order stored, whatever processes it is told by; one
  * idempotency key creates one message; a question goes to who answers when it is stored, a twin or a person, and to no one
- * else; what takes the place of a reply stands directly behind it, and no text comes after; at the end, no reply is in
+ * else; what takes the place of a reply stands directly behind it, and no text comes after; a version of an
+ * author's twin that was acknowledged is kept as a whole, came in the place of the one that it names, and is what each process
+ * answers with after two seconds, and a reply is given the texts of one version in all attempts; at the end, no reply is in
  * progress, each conversation goes on, and no timer is left.
  */
 
+import { sha256 } from "@noble/hashes/sha2.js";
 import { createApiKey } from "../../core/auth/secrets.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import { key as keyRecord } from "../contracts/store-records.ts";
 import { whole } from "../contracts/whole.ts";
 import { startOfTests } from "../support/harness.ts";
+import { Authors } from "./authors.ts";
 import { Clients } from "./clients.ts";
 import { EngineHouse } from "./engine.ts";
 import { Ledger, type StoredMessage } from "./ledger.ts";
 import { leaseMs, maxReplyMs, Processes } from "./processes.ts";
 import { Reader } from "./reader.ts";
 import { SimulatedStore } from "./store.ts";
-import { World } from "./world.ts";
+import { createRandom, World } from "./world.ts";
+
+// On another thread, as usual, they would take time of the machine.
+crypto.subtle.digest = async (_, data) => {
+  const bytes = ArrayBuffer.isView(data)
+    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+    : data;
+  return sha256(new Uint8Array(bytes)).buffer as ArrayBuffer;
+};
 
 /** The result of one run. */
 export interface SimulationResult {
@@ -35,6 +47,8 @@ export interface SimulationResult {
   readonly continued: number;
   /** How many events were told to devices that look on. */
   readonly watched: number;
+  /** How many versions of twins were stored. */
+  readonly versions: number;
   /** How many messages were stored without an engine, and how many of these wait for a person. */
   readonly alone: number;
   readonly waiting: number;
@@ -53,6 +67,8 @@ const restMs = leaseMs + maxReplyMs + 15_000;
 const limitMs = 3_600_000;
 
 export async function simulate(seed: number): Promise<SimulationResult> {
+  // Apart from all else, so that worlds without authors are what they were before there were some.
+  const authors = createRandom(~seed).pick([0, 1, 2]);
   const cast = await assemble(new World(seed, startOfTests));
   const { world, ledger, reader } = cast;
   let done = false;
@@ -61,7 +77,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     done = true;
     failure = error;
   };
-  play(cast).then(() => end(), end);
+  play(cast, authors).then(() => end(), end);
   try {
     await world.run(
       () => done,
@@ -78,6 +94,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     takenOver: replies.filter(({ attempt }) => attempt > 1).length,
     continued: reader.continued,
     watched: cast.watched,
+    versions: ledger.versions.count,
     alone: ledger.alone.size,
     waiting: [...ledger.alone.values()].filter(({ waits }) => waits).length,
     handedOver: replies.filter(({ end }) => end?.handsOver).length,
@@ -108,14 +125,18 @@ async function assemble(world: World) {
   const { key: apiKey, hash, prefix } = createApiKey((bytes) => bytes.fill(7));
   await ledger.truth.createKey(keyRecord("owner", { id: "key_1", scope: "full_access", prefix, hash }), 1);
   const clients = new Clients({ world, ledger, engines, processes, reader, apiKey, onDisconnect });
-  return { world, ledger, store, engines, processes, reader, clients, watched: 0 };
+  const authors = new Authors({ world, versions: ledger.versions, processes, apiKey });
+  return { world, ledger, store, engines, processes, reader, clients, authors, watched: 0 };
 }
 
-async function play(cast: Cast): Promise<void> {
-  const { world, store, processes, clients } = cast;
+async function play(cast: Cast, authors: number): Promise<void> {
+  const { world, ledger, store, processes, clients } = cast;
   const { random } = world;
   processes.live();
-  await Promise.all(Array.from({ length: random.between(1, 5) }, () => clients.act(random.between(3, 10))));
+  await Promise.all([
+    ...Array.from({ length: random.between(1, 5) }, () => clients.act(random.between(3, 10))),
+    ...Array.from({ length: authors }, () => cast.authors.act(random.between(3, 12))),
+  ]);
   store.calm();
   const process = await processes.settle();
   await world.pause(restMs);
@@ -123,6 +144,7 @@ async function play(cast: Cast): Promise<void> {
   await clients.requireOpen();
   await world.pause(restMs);
   await requireRest(cast);
+  await ledger.versions.requireKept(ledger.truth);
   cast.watched = await clients.lookAway();
   clients.checkAtEnd();
   await process.service.close({ graceMs: 0 });

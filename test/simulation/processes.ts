@@ -2,9 +2,10 @@
  * The simulation's processes: services that start, crash, shut down and start again on one store.
  */
 
+import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { createService, createTwinList, type Service } from "../../core/mod.ts";
 import { newTwin, unlimited } from "../support/harness.ts";
-import type { EngineHouse } from "./engine.ts";
+import { type EngineHouse, theTwin } from "./engine.ts";
 import type { Ledger } from "./ledger.ts";
 import type { SimulatedStore } from "./store.ts";
 import type { World } from "./world.ts";
@@ -73,7 +74,8 @@ export class Process {
       log(level, message) {
         if (level === "warn" || level === "error") world.trace(`log ${message}`);
       },
-      verifyToken: async () => "nobody",
+      verifyToken: async () => "owner",
+      ownTwins: { reader },
       clock,
       random(bytes) {
         for (let index = 0; index < bytes.length; index++) bytes[index] = random.between(0, 255);
@@ -110,7 +112,10 @@ export class Process {
   }
 }
 
-const twins = createTwinList([newTwin({ id: "twin", engine: "chance" })]);
+/** What it says of texts is not judged here, and takes turns of the machine. */
+const reader = { ...createTwinReader(), faultsOf: async () => [] };
+
+const twins = createTwinList([newTwin({ id: theTwin, engine: "chance" })]);
 
 export class Processes {
   readonly #surroundings: Surroundings;
@@ -135,8 +140,13 @@ export class Processes {
 
   /** A process to talk to. Undefined: none is up. */
   any(): Process | undefined {
-    const up = this.#slots.filter((process) => process?.alive());
+    const up = this.all();
     return up[this.#world.random.between(0, up.length - 1)];
+  }
+
+  /** All that are up. */
+  all(): Process[] {
+    return this.#slots.filter((process) => process !== undefined).filter((process) => process.alive());
   }
 
   /** Lets processes come and go from now on. */
