@@ -30,6 +30,7 @@ import {
   fileOf,
   filePath,
   pathFault,
+  readVersion,
   requireOwnTwins,
   requireUnhidden,
   requireVersion,
@@ -127,12 +128,13 @@ export const ownTwinRoutes = [
     success: { status: 200, description: "The file.", bytes: markdown, etag: true },
     errors: ["twin_not_found", "version_not_found"],
     async handle({ caller: { owner }, params: { id }, query, headers, memory }, context) {
-      const stored = await requireVersion(context, owner, id, query.version);
-      const etag = `"${stored.version.revision}"`;
-      if (headers.ifNoneMatch?.includes(etag)) return { status: 304, headers: { ETag: etag } };
-      return answerBytes(context, owner, fileOf(stored), memory, {
-        "Content-Type": `${markdown}; charset=utf-8`,
-        ETag: etag,
+      return readVersion(context, owner, id, query.version, async (stored) => {
+        const etag = `"${stored.version.revision}"`;
+        if (headers.ifNoneMatch?.includes(etag)) return { status: 304, headers: { ETag: etag } };
+        return answerBytes(context, owner, fileOf(stored), memory, {
+          "Content-Type": `${markdown}; charset=utf-8`,
+          ETag: etag,
+        });
       });
     },
   }),
@@ -270,12 +272,13 @@ export const ownTwinRoutes = [
     success: { status: 200, description: "The document.", bytes: "application/octet-stream" },
     errors: ["twin_not_found", "document_not_found"],
     async handle({ caller: { owner }, params: { id, path }, memory }, context) {
-      const { parts } = await requireVersion(context, owner, id);
-      const found = parts.find((part) => part.path === path && path !== filePath);
-      if (!found) throw new ApiError("document_not_found", "The twin has no document with this path.");
       // A page of HTML must not run in the name of this service.
       const headers = { "Content-Type": "application/octet-stream", "Content-Disposition": "attachment" };
-      return answerBytes(context, owner, found, memory, headers);
+      return readVersion(context, owner, id, undefined, async ({ parts }) => {
+        const found = parts.find((part) => part.path === path && path !== filePath);
+        if (!found) throw new ApiError("document_not_found", "The twin has no document with this path.");
+        return answerBytes(context, owner, found, memory, headers);
+      });
     },
   }),
 

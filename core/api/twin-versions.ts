@@ -17,6 +17,7 @@ import {
 } from "../store/records.ts";
 import type { StoredTwinVersion } from "../store/store.ts";
 import {
+  ContentMissing,
   decodeText,
   mostDocumentBytes,
   mostDocuments,
@@ -58,6 +59,25 @@ export async function requireVersion(
   if (stored) return stored;
   if (version === undefined || !(await context.store.getOwnTwin(owner, id))) return twinNotFound();
   throw new ApiError("version_not_found", "The twin has no such version, or it is not kept any more.");
+}
+
+/** Reads what a version has; if that goes meanwhile, of the version that there is then. */
+export async function readVersion<Read>(
+  context: HandlerContext,
+  owner: string,
+  id: string,
+  version: number | undefined,
+  read: (stored: StoredTwinVersion) => Promise<Read>,
+): Promise<Read> {
+  for (;;) {
+    const stored = await requireVersion(context, owner, id, version);
+    try {
+      return await read(stored);
+    } catch (error) {
+      const gone = error instanceof ContentMissing ? stored.version.version : undefined;
+      if (gone === undefined || (await context.store.getTwinVersion(owner, id, gone))) throw error;
+    }
+  }
 }
 
 export function fileOf({ parts: [file] }: StoredTwinVersion): TwinPart {
@@ -113,6 +133,16 @@ export async function changeTwin(
     if (await own.operators(owner, id)) throw twinExists();
     const current = await store.getTwinVersion(owner, id);
     requireRevision(headers, current?.version.revision);
+    const made = await make(current).catch(async (error: unknown) => {
+      const now = error instanceof ContentMissing ? await store.getTwinVersion(owner, id) : current;
+      if (now?.version.version === current?.version.version) throw error;
+      return undefined; // what it was to be made of has gone
+    });
+    if (made) return { current, made };
+  }
+
+  /** Undefined: to be made once more, from what there is then. */
+  async function make(current: StoredTwinVersion | undefined): Promise<MadeVersion | undefined> {
     const now = clock.now();
     const before = new Map(current?.parts.map((part) => [part.path, part]));
     const parts = new Map(before);
@@ -144,7 +174,7 @@ export async function changeTwin(
     const tests = asksNone ? null : await ask(context, own, id, read, () => textsOf(documents, contents));
     if (query.tests === "require" && tests && tests.failed.length > 0) throw testsFailed(tests);
     if (current?.version.revision === revision && !always)
-      return { current, made: { twinId: id, ...versionResource(current.version), tests } };
+      return { twinId: id, ...versionResource(current.version), tests };
     await storeContents(contents, now);
     const twin = { ...recordOf(owner, id, read), version: 0, revision, createdAt: now, updatedAt: now };
     const result = await store.putTwinVersion({
@@ -160,7 +190,7 @@ export async function changeTwin(
       case "put": {
         own.forget(owner, id);
         const version = { version: result.version, revision, note: query.note ?? null, createdAt: now };
-        return { current, made: { twinId: id, ...versionResource(version), tests } };
+        return { twinId: id, ...versionResource(version), tests };
       }
       case "too_many_twins":
         throw new ApiError(
@@ -170,7 +200,8 @@ export async function changeTwin(
       case "texts_too_long":
         throw tooLarge("The texts of all your twins would be longer than 256 MiB");
       case "moved":
-      case "content_missing": // another has changed it, or a sweep was faster: once more, from what there is now
+      case "content_missing": // another has changed it, or a sweep was faster
+        return undefined;
     }
   }
 

@@ -113,6 +113,9 @@ interface Head {
 /** A text of a twin is too much for the memory that its owner may hold. */
 export class TooMuchToRead extends Error {}
 
+/** A content is not there, as where its twin was deleted after its parts were read. */
+export class ContentMissing extends Error {}
+
 /** All twins that owners may use: the operator's, and each owner's own. */
 export class OwnTwins implements TwinSource {
   readonly reader: TwinReader;
@@ -271,6 +274,10 @@ export class OwnTwins implements TwinSource {
       const twin = { ...this.#permitted(owner, id, read.twin), id, createdAt, updatedAt, documents: texts };
       keepRevision(twin, revision);
       return twin;
+    } catch (error) {
+      if (error instanceof ContentMissing && !(await store.getTwinVersion(owner, id, version)))
+        return undefined;
+      throw error;
     } finally {
       held.release();
     }
@@ -350,7 +357,7 @@ async function readBytes(store: Store, owner: string, digest: string, length: nu
   for (let part = 0; part < contentParts(length); part++) {
     if (part > 0) await yieldThread();
     const read = await store.readTwinContent(owner, digest, part);
-    if (!read) throw new Error("A content of a twin is missing, or not whole.");
+    if (!read) throw new ContentMissing("A content of a twin is missing, or not whole.");
     bytes.set(read, at);
     at += read.length;
   }

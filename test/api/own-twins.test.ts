@@ -497,6 +497,32 @@ describe("twins that their owners make", () => {
     });
   }
 
+  for (const [what, method, path, body] of [
+    ["a conversation begins with it", "POST", "/conversations", { twinId: "odd" }],
+    ["its file is read", "GET", "/twins/odd/file"],
+    ["a document of it is read", "GET", "/twins/odd/documents/prices.md"],
+    ["a document is taken from it", "DELETE", "/twins/odd/documents/prices.md"],
+    ["it is taught", "POST", "/twins/odd/answers", { question: "Why?", answer: "So." }],
+  ] as const) {
+    test(`a twin that is deleted while ${what} is not found`, async () => {
+      const store = createMemoryStore();
+      let isDue = false;
+      const { readTwinContent } = store;
+      store.readTwinContent = async (owner, ...of) => {
+        if (isDue) await store.deleteOwnTwin(owner, "odd", 0);
+        return readTwinContent(owner, ...of);
+      };
+      await using service = await open({ store });
+      await service.made("odd/file", file);
+      await service.made("odd/documents/prices.md", "# Prices\n\nNothing.\n");
+      const key = await service.key();
+      await service.clock.advance(5_000); // the process does not go by what it knows
+      isDue = true;
+      const credential = path === "/conversations" ? key : service.jwt;
+      await assertErrorAnswer(await service.call(method, path, credential, body), 404, "twin_not_found");
+    });
+  }
+
   test("of editors at random, on two processes, no line is lost, and each version is whole", async () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       const random = createRandom(seed);
