@@ -38,7 +38,7 @@ import { tokenBudgetRange } from "./store/token-budgets.ts";
 import { createEchoEngine, type TwinEngine } from "./twins/engine.ts";
 import { type Guard, guardRule } from "./twins/guard.ts";
 import { type OwnTwinsOptions, requireOwnTwins } from "./twins/own-twins.ts";
-import type { TwinSource } from "./twins/twins.ts";
+import { fixedTwins, type TwinSource } from "./twins/twins.ts";
 
 /** The minimum and maximum of a key's requests in an hour. */
 export const requestsPerHourRange: readonly [least: number, most: number] = capacityRange;
@@ -291,6 +291,18 @@ export function warnOfDefaults(options: ServiceOptions, log: Log): void {
     ...(isClosed ? ["every request is refused: give createService verifyToken or authenticate"] : []),
   ];
   if (warnings.length > 0) log("warn", warnings.join("; "));
+}
+
+/** Warns of twins whose engine is not there, as far as they are known before the first request. */
+export function warnOfEngines({
+  twins,
+  engines,
+  log,
+}: Pick<CompleteOptions, "twins" | "engines" | "log">): void {
+  for (const { id, engine } of fixedTwins(twins) ?? []) {
+    if (Object.hasOwn(engines, engine)) continue;
+    log("warn", "a twin's engine is not set up, so its replies will fail", { twin: id, engine });
+  }
 }
 
 /** @throws {TypeError} for the first option that cannot be used, with what is accepted. */

@@ -19,6 +19,7 @@ import {
   requireServiceOptions,
   type ServiceOptions,
   warnOfDefaults,
+  warnOfEngines,
 } from "./service-options.ts";
 import type { Deliverer } from "./store/deliverer.ts";
 import { OwnTwins } from "./twins/own-twins.ts";
@@ -76,6 +77,7 @@ export function createService(options: ServiceOptions): Service {
   const parts = completeOptions(options);
   const { store, basePath, corsOrigins, limiter, log, observe } = parts;
   warnOfDefaults(options, log);
+  warnOfEngines(parts);
   const managesTwins = parts.ownTwins !== undefined && parts.ownTwins.maxTwins !== 0;
   const offered = routes.filter(({ credential, needsWebhooks }) => {
     if (credential === "manager") return managesTwins && (parts.verifyToken ?? parts.authenticate);

@@ -198,7 +198,17 @@ export function createTwinList(twins: readonly TwinInit[], clock: Clock = system
     if (ids.has(id)) throw new Error(`createTwinList: two twins have the id ${JSON.stringify(id)}.`);
     ids.add(id);
   }
-  return listTwins(made);
+  const source = listTwins(made);
+  fixed.set(source, made);
+  return source;
+}
+
+/** The twins of lists that never change. */
+const fixed = new WeakMap<TwinSource, readonly Twin[]>();
+
+/** The twins of a source that is known to have no others, ever. Undefined: nothing is known. */
+export function fixedTwins(source: TwinSource): readonly Twin[] | undefined {
+  return fixed.get(source);
 }
 
 function toTwin(init: TwinInit, now: number): Twin {

@@ -42,6 +42,21 @@ describe("a service of twins alone", () => {
     await service.close();
   });
 
+  test("it says of which twins the engine is not set up, before anyone asks them", async () => {
+    const told: unknown[] = [];
+    const service = createService({
+      twins: createTwinList([
+        { id: "ada", name: "Ada", engine: "knowledge" },
+        { id: "eve", name: "Eve", engine: "openai" },
+      ]),
+      authenticate: () => ({ owner: "me" }),
+      log: (_, message, fields) => void (fields && told.push([message, fields])),
+    });
+    const message = "a twin's engine is not set up, so its replies will fail";
+    assert.deepEqual(told, [[message, { twin: "eve", engine: "openai" }]]);
+    await service.close();
+  });
+
   test("it has the engines echo and knowledge", async () => {
     const service = createService({ twins, log: createTestLog().log, authenticate: () => ({ owner: "me" }) });
     const headers = { "Content-Type": "application/json" };
