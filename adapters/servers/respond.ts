@@ -73,6 +73,10 @@ class WatchedStream implements EventStream {
     this.#events.wake(callback);
   }
 
+  silence(): string {
+    return this.#events.silence?.() ?? "";
+  }
+
   close(): void {
     this.#events.close();
     this.#closed();

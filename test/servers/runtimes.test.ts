@@ -21,6 +21,7 @@ import {
   statusesOf,
 } from "../http/raw-requests.ts";
 import { startServerAfter } from "../server/process.ts";
+import { messagesOf, openMcp } from "../mcp-clients/fixture.ts";
 import { openChat } from "../support/chat.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "../support/harness.ts";
 import { assertRefused, head, post, sendBytes, talk } from "../support/raw-socket.ts";
@@ -243,6 +244,23 @@ test("a flood of pipelined requests closes its connection, on Bun", {
   socket.write(keptOpen(health).repeat(3000));
   await new Promise((resolve) => socket.once("close", resolve));
   assert.ok(text.split("HTTP/1.1 200").length <= 201);
+});
+
+test(`an MCP client that waits for progress is told some in silence, on ${runtime}`, async () => {
+  await using mcp = await openMcp(overSocket);
+  const params = {
+    name: "ask_twin",
+    arguments: { twin: "scripted", question: "Hi" },
+    _meta: { progressToken: 7 },
+  };
+  const asked = mcp.legacy("tools/call", params, { Accept: "application/json, text/event-stream" });
+  const answered = asked.then(messagesOf); // on Bun, the head comes with the first piece
+  const run = await mcp.chat.engine.next();
+  for (let pause = 0; pause < 3; pause++) await mcp.chat.clock.advance(5_000);
+  run.write("A");
+  run.finish();
+  const progress = (await answered).filter((message) => "method" in message);
+  assert.ok(progress.length > 1, JSON.stringify(progress));
 });
 
 test("the connection of a stream may be silent while it lasts, and 65 s once it has ended, on Bun", {
