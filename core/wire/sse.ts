@@ -93,22 +93,41 @@ export const sharedTimer: JoinTimer = (callback) => {
   }, joinMs);
 };
 
+/** The body that an event stream is written to. */
+export interface EventBody {
+  /**
+   * Writes a piece. The first one comes with the head and may be empty. False: the client is to take this one first; then call
+   * {@link EventSender.resume}.
+   */
+  write(text: string): boolean;
+  /** Writes the last piece, and ends the body. It may be the first one, too. */
+  end(text: string): void;
+  /** Disconnects the client: it took nothing for too long, or the rest cannot be had. */
+  cut(): void;
+}
+
 /**
- * Sends an event stream: every adapter writes the pieces that this returns, as it returns them. Here alone is decided what
- * is sent at once and what waits for more, when silence needs a comment, and when a stalled reader of a stream that goes on
- * is cut.
+ * Sends an event stream: writes its pieces to a body as they come, in the turn in which there is something to take. Here alone
+ * is decided what is sent at once and what waits for more, when silence needs a comment, and when a stalled reader of a
+ * stream that goes on is cut.
  */
 export class EventSender {
   readonly #events: EventStream;
-  readonly #cut: () => void;
+  readonly #body: EventBody;
   readonly #afterJoin: JoinTimer;
+  /** Whether there is something to take, and whether that is urgent. */
   #ready = false;
   #urgent = false;
   #keepAliveDue = false;
+  #begun = false;
+  /** Whether the client is to take what was written before there is more. */
+  #full = false;
+  /** Whether more is about to be written: in this turn, or once what waits for more has waited long enough. */
+  #isSoon = false;
+  #isJoining = false;
   #left = false;
   /** What the piece that is on its way takes, in bytes. */
   #sending = 0;
-  #resume = () => {};
   /** When a piece was taken last, by the system's time, which joining uses. */
   #takenAt = performance.now();
   /** The same by the clock, which silence and stalls are measured by; and since when there is something to take. */
@@ -116,31 +135,25 @@ export class EventSender {
   #offeredAt: number | undefined;
   #stopTimer = () => {};
 
-  /** `cut`: the client took nothing for too long, or the rest cannot be had; disconnect it. */
-  constructor(events: EventStream, cut: () => void, afterJoin: JoinTimer = ownTimer) {
+  /** `body`: is given this sender, and writes nothing before its first piece, which follows in this turn of the event loop. */
+  constructor(
+    events: EventStream,
+    body: (sender: EventSender) => EventBody,
+    afterJoin: JoinTimer = ownTimer,
+  ) {
     this.#events = events;
-    this.#cut = cut;
+    this.#body = body(this);
     this.#afterJoin = afterJoin;
     this.#sentAt = events.clock.now();
     events.wake(this.#offer);
     this.#tick();
+    if (!this.#ready) this.#writeSoon(); // the head
   }
 
-  /** The first piece, which may be empty. An end that is about to come goes along with it. Undefined: the client has left. */
-  async first(): Promise<EventPiece | undefined> {
-    await this.#join();
-    return this.#take() ?? (this.#left ? undefined : { text: "", last: false });
-  }
-
-  /** The next piece, once there is one. Undefined: the client has left. */
-  async next(): Promise<EventPiece | undefined> {
-    while (!this.#left) {
-      if (!this.#ready) await this.#resumed();
-      await this.#join();
-      const piece = this.#take();
-      if (piece) return piece;
-    }
-    return undefined;
+  /** The client has taken what was written. */
+  resume(): void {
+    this.#full = false;
+    if (this.#ready) this.#schedule();
   }
 
   /** The client has left, or has all. Idempotent. */
@@ -148,11 +161,48 @@ export class EventSender {
     this.#left = true;
     this.#end();
     this.#events.memory.release();
-    this.#resume();
   }
 
+  readonly #offer = (urgent: boolean): void => {
+    this.#ready = true;
+    this.#urgent ||= urgent;
+    this.#offeredAt ??= this.#events.clock.now();
+    if (!this.#full) this.#schedule();
+  };
+
+  /** What came soon after the piece before waits for more, unless it is urgent. */
+  #schedule(): void {
+    if (this.#urgent || performance.now() - this.#takenAt >= joinMs) this.#writeSoon();
+    else if (!this.#isJoining) {
+      this.#isJoining = true;
+      this.#afterJoin(this.#joined);
+    }
+  }
+
+  readonly #joined = (): void => {
+    this.#isJoining = false;
+    if (this.#ready) this.#write();
+  };
+
+  /** Not at once: who offers may be about to offer more. */
+  #writeSoon(): void {
+    if (this.#isSoon) return;
+    this.#isSoon = true;
+    queueMicrotask(this.#write);
+  }
+
+  readonly #write = (): void => {
+    this.#isSoon = false;
+    if (this.#left || this.#full) return;
+    const piece = this.#take() ?? (this.#begun ? undefined : head);
+    if (!piece || this.#left) return;
+    this.#begun = true;
+    this.#full = true; // a body may resume while it writes
+    if (piece.last) this.#body.end(piece.text);
+    else if (this.#body.write(piece.text)) this.#full = false;
+  };
+
   #take(): EventPiece | undefined {
-    if (this.#left) return undefined;
     this.#ready = false;
     this.#urgent = false;
     this.#offeredAt = undefined;
@@ -160,7 +210,6 @@ export class EventSender {
     try {
       piece = this.#events.next() ?? (this.#keepAliveDue ? this.#keepAlive() : undefined);
     } catch {
-      this.leave();
       this.#cut();
     }
     this.#keepAliveDue = false;
@@ -174,6 +223,11 @@ export class EventSender {
     return piece;
   }
 
+  #cut(): void {
+    this.leave();
+    this.#body.cut();
+  }
+
   #keepAlive(): EventPiece {
     const text = this.#events.silence?.();
     return text ? { text, last: false } : keepAlive;
@@ -183,28 +237,6 @@ export class EventSender {
     this.#stopTimer();
     this.#stopTimer = () => {};
     this.#events.close();
-  }
-
-  readonly #offer = (urgent: boolean): void => {
-    const isNews = !this.#ready || (urgent && !this.#urgent);
-    this.#ready = true;
-    this.#urgent ||= urgent;
-    this.#offeredAt ??= this.#events.clock.now();
-    if (isNews) this.#resume();
-  };
-
-  /** Waits for more, unless what is there is urgent, or came long enough after the piece before. */
-  async #join(): Promise<void> {
-    if (!this.#ready || this.#urgent || performance.now() - this.#takenAt >= joinMs) return;
-    const resumed = this.#resumed();
-    this.#afterJoin(this.#resume);
-    await resumed;
-  }
-
-  #resumed(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#resume = resolve;
-    });
   }
 
   /** One timer serves both kinds of silence: ours, which a comment ends, and the client's, which ends with a cut. */
@@ -223,9 +255,12 @@ export class EventSender {
     this.#stopTimer = clock.after(Math.min(toHeartbeat, stallMs - stalled), this.#tick);
     if (!isDue) return;
     this.#keepAliveDue = true;
-    this.#offer(true); // last, because the sender may leave at once, which ends the timer
+    this.#offer(true);
   };
 }
+
+/** The first piece where nothing is ready. */
+const head: EventPiece = { text: "", last: false };
 
 /** Sent during silence, so that nothing between server and client takes the connection for dead. */
 const keepAlive: EventPiece = { text: ": keep-alive\n\n", last: false };
@@ -234,39 +269,56 @@ const keepAlive: EventPiece = { text: ": keep-alive\n\n", last: false };
  * An event stream as the body of a web `Response`: its whole text if the first piece is all of it, because a runtime
  * sends text faster than a stream; otherwise a web stream of its UTF-8.
  */
-export async function toTextOrStream(
-  events: EventStream,
-  afterJoin?: JoinTimer,
-): Promise<string | ReadableStream<Uint8Array<ArrayBuffer>>> {
-  let cut = () => {};
-  const sender = new EventSender(events, () => cut(), afterJoin);
-  const first = await sender.first();
-  if (first?.last) {
-    sender.leave(); // what the runtime does with it is not seen
-    return first.text;
+export function toTextOrStream(events: EventStream, afterJoin?: JoinTimer): Promise<WebBody> {
+  return new Promise((resolve) => {
+    new EventSender(events, (sender) => new WebEventBody(sender, resolve), afterJoin);
+  });
+}
+
+type WebBody = string | ReadableStream<Uint8Array<ArrayBuffer>>;
+
+const encoder = new TextEncoder();
+
+/** Gives a piece for each that the client wants, so a slow client holds back only itself. */
+class WebEventBody implements EventBody {
+  readonly #sender: EventSender;
+  readonly #begin: (body: WebBody) => void;
+  #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
+
+  /** `begin`: what takes the body. */
+  constructor(sender: EventSender, begin: (body: WebBody) => void) {
+    this.#sender = sender;
+    this.#begin = begin;
   }
-  let unsent = first?.text;
-  const encoder = new TextEncoder();
-  return new ReadableStream(
-    {
-      start(controller) {
-        cut = () => {
-          controller.error(new Error("The client took nothing for too long, or the rest could not be read."));
-          sender.leave();
-        };
-      },
-      // Called once for each chunk that the client wants, so a slow client holds back only itself.
-      async pull(controller) {
-        const piece = unsent ? { text: unsent, last: false } : await sender.next();
-        unsent = "";
-        if (!piece) return;
-        if (piece.text !== "") controller.enqueue(encoder.encode(piece.text));
-        if (!piece.last) return;
-        controller.close();
-        sender.leave();
-      },
-      cancel: () => sender.leave(),
-    },
-    { highWaterMark: 0 },
-  );
+
+  write(text: string): boolean {
+    if (!this.#controller) this.#begin(this.#open());
+    if (text !== "") this.#controller?.enqueue(encoder.encode(text));
+    return false;
+  }
+
+  end(text: string): void {
+    if (this.#controller) {
+      if (text !== "") this.#controller.enqueue(encoder.encode(text));
+      this.#controller.close();
+    } else {
+      this.#begin(text);
+    }
+    this.#sender.leave(); // what the runtime does with it is not seen
+  }
+
+  cut(): void {
+    if (!this.#controller) this.#begin(this.#open());
+    this.#controller?.error(
+      new Error("The client took nothing for too long, or the rest could not be read."),
+    );
+  }
+
+  #open(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    const start = (controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>) => {
+      this.#controller = controller;
+    };
+    const source = { start, pull: () => this.#sender.resume(), cancel: () => this.#sender.leave() };
+    return new ReadableStream(source, { highWaterMark: 0 });
+  }
 }

@@ -79,6 +79,22 @@ test("a silent stream is kept alive every 5 s, before the first token too", asyn
   assert.equal((await reader.read()).done, true);
 });
 
+test("of reads that wait at the same time, each gets its piece", async () => {
+  await using chat = await openChat(inProcess);
+  const response = await chat.post("/messages/stream", { content: "Hi" });
+  const run = await chat.engine.next();
+  const reader = response.body?.getReader();
+  assert.ok(reader);
+  const reads = [reader.read(), reader.read(), reader.read()];
+  const read = async () => new TextDecoder().decode((await reads.shift())?.value);
+  assert.match(await read(), /"accepted"/);
+  for (const word of ["first", "second"]) {
+    run.write(word);
+    assert.match(await read(), new RegExp(word));
+  }
+  run.finish();
+});
+
 test("silence is counted from the last text", async () => {
   await using chat = await openChat(inProcess);
   const { reader, run } = await openSilentStream(chat);
@@ -115,9 +131,14 @@ test("a sender that is notified of a keep-alive and leaves then and there leaves
   const { body } = await chat.service.answer({ method: "GET", url, headers, body: null });
   assert.ok(isEventStream(body));
   const before = chat.clock.pending;
-  const sender = new EventSender(body, () => {});
-  await sender.first();
-  void sender.next().then(() => sender.leave());
+  new EventSender(body, (sender) => ({
+    write(text) {
+      if (text.startsWith(":")) sender.leave();
+      return true;
+    },
+    end() {},
+    cut() {},
+  }));
   await chat.clock.advance(5000);
   assert.equal(chat.clock.pending, before);
 });

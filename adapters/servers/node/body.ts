@@ -9,7 +9,7 @@ import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Answer } from "../../../core/wire/request.ts";
 import {
-  type EventPiece,
+  type EventBody,
   EventSender,
   type EventStream,
   sharedTimer,
@@ -83,19 +83,14 @@ function cutIfStalled(response: ServerResponse): void {
  * Writes an answer whose body is an event stream, no faster than its client takes it. A stream whose first part is all
  * of it is written as a text of known length, which needs no chunks.
  */
-export async function writeEvents(
-  answer: Answer,
-  events: EventStream,
-  { signal, response }: NodeRequest,
-): Promise<void> {
-  const sender = new EventSender(events, () => response.destroy(), sharedTimer);
+export function writeEvents(answer: Answer, events: EventStream, { signal, response }: NodeRequest): void {
+  const sender = new EventSender(
+    events,
+    (sender) => new NodeEventBody(answer, response, sender),
+    sharedTimer,
+  );
   signal.addEventListener("abort", () => sender.leave());
   if (response.destroyed) sender.leave();
-  const first = await sender.first();
-  if (response.headersSent)
-    sender.leave(); // the host has answered in the meantime
-  else if (first?.last) writeWhole(answer, first.text, response);
-  else if (first) await new EventWriter(response).write(answer, first, sender);
 }
 
 /** After a piece of so many code units, a stream waits for its turn. */
@@ -104,13 +99,11 @@ const longPiece = 8192;
 const waiting: (() => void)[] = [];
 
 /**
- * Waits until it is this stream's turn to send on: of all that send long texts, one makes and sends a piece in a turn of the
+ * Calls back when it is a stream's turn to send on: of all that send long texts, one makes and sends a piece in a turn of the
  * event loop. Else those whose clients take all at once would follow each other before anything else has its turn.
  */
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(nextTurn);
-  });
+function inTurn(sendOn: () => void): void {
+  if (waiting.push(sendOn) === 1) setImmediate(nextTurn);
 }
 
 function nextTurn(): void {
@@ -122,58 +115,74 @@ function nextTurn(): void {
 type Writable = ServerResponse | Socket;
 
 /** Writes the parts of an event stream. */
-class EventWriter {
+class NodeEventBody implements EventBody {
+  readonly #answer: Answer;
   readonly #response: ServerResponse;
+  readonly #sender: EventSender;
+  #begun = false;
   /** A part went through the response, and the head with it: later ones may bypass the response. */
   #headSent = false;
 
-  constructor(response: ServerResponse) {
+  constructor(answer: Answer, response: ServerResponse, sender: EventSender) {
+    this.#answer = answer;
     this.#response = response;
+    this.#sender = sender;
   }
 
-  async write(answer: Answer, first: EventPiece, sender: EventSender): Promise<void> {
-    let full = this.#writeHead(answer, first.text);
-    let { length } = first.text;
-    for (;;) {
-      // Never resolves if the connection closes: then nothing is left to write.
-      if (full) await new Promise((resolve) => full?.once("drain", resolve));
-      if (length >= longPiece) await turn();
-      const piece = await sender.next();
-      if (!piece) return;
-      if (this.#response.writableEnded) {
-        sender.leave(); // the host has ended the body
-        return;
-      }
-      if (piece.last) {
-        this.#end(piece.text);
-        return;
-      }
-      full = this.#write(piece.text);
-      length = piece.text.length;
-    }
+  write(text: string): boolean {
+    if (this.#isOfHost()) return false;
+    const full = this.#begun ? this.#writeOn(text) : this.#writeFirst(text);
+    this.#begun = true;
+    const isLong = text.length >= longPiece;
+    // Never resumes if the connection closes: then nothing is left to write.
+    if (full) full.once("drain", isLong ? this.#resumeInTurn : this.#resume);
+    else if (isLong) this.#resumeInTurn();
+    return !full && !isLong;
+  }
+
+  end(text: string): void {
+    if (this.#isOfHost()) return;
+    if (this.#begun) this.#endWith(text);
+    else writeWhole(this.#answer, text, this.#response);
+  }
+
+  cut(): void {
+    this.#response.destroy();
+  }
+
+  readonly #resume = (): void => this.#sender.resume();
+  readonly #resumeInTurn = (): void => inTurn(this.#resume);
+
+  /** Whether the host has answered, or ended the body, in the meantime. Then the sender leaves. */
+  #isOfHost(): boolean {
+    const response = this.#response;
+    const isOfHost = this.#begun ? response.writableEnded : response.headersSent;
+    if (isOfHost) this.#sender.leave();
+    return isOfHost;
   }
 
   /** Sends the head together with the first part. */
-  #writeHead({ status, headers }: Answer, first: string): Writable | undefined {
+  #writeFirst(first: string): Writable | undefined {
+    const { status, headers } = this.#answer;
     const response = this.#response;
     const { socket } = response;
     socket?.cork();
     response.writeHead(status, headers); // may be a middleware's, and hold the head back: then flushing would send another
     if (response.headersSent) response.flushHeaders(); // or the response would keep a text that is joined to it in memory
-    const full = first === "" ? undefined : this.#write(first);
+    const full = first === "" ? undefined : this.#writeOn(first);
     socket?.uncork();
     return full;
   }
 
   /** Returns what was written to if that is full. Hosts that simulate a request may return nothing. */
-  #write(text: string): Writable | undefined {
+  #writeOn(text: string): Writable | undefined {
     const socket = this.#plainSocket();
     if (socket) return writeChunk(socket, text) ? undefined : socket;
     this.#headSent = true;
     return this.#response.write(text) === false ? this.#response : undefined;
   }
 
-  #end(text: string): void {
+  #endWith(text: string): void {
     const response = this.#response;
     const socket = this.#plainSocket();
     if (socket && text !== "" && Buffer.byteLength(text) <= pieceBytes) {

@@ -131,7 +131,7 @@ function writeAnswer(answer: Answer, request: NodeRequest): void {
     return;
   }
   if (request.leavesBodyUnread && closesLate(response)) headers.Connection = "close";
-  if (isEventStream(body)) void writeEvents(answer, body, request);
+  if (isEventStream(body)) writeEvents(answer, body, request);
   else writeWhole(answer, body, response);
 }
 
