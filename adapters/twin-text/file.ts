@@ -126,7 +126,7 @@ function decode(bytes: Uint8Array): string {
 
 /** Splits a file at the lines of three dashes around its front matter. Line ends become `\n`. */
 function splitFile(text: string): { frontMatter: string; body: string; line: number } {
-  const lines = text.replace(/\r\n?/gu, "\n");
+  const lines = text.split("\r\n").join("\n").split("\r").join("\n"); // a pattern takes five times as long
   const [opening] = /^---[ \t]*(?=\n|$)/u.exec(lines) ?? [];
   if (opening === undefined) refuse('must begin with YAML front matter between two lines "---".');
   const closing = /\n---[ \t]*(?=\n|$)/gu;

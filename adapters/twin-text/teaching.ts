@@ -5,6 +5,7 @@
  */
 
 import { isMap, isNode, isSeq, parseDocument } from "yaml";
+import { yieldThread } from "../../core/base/in-parts.ts";
 import type { TaughtAnswer } from "../../core/twins/reader.ts";
 
 /** What is wrong with an answer. */
@@ -13,11 +14,14 @@ export interface TeachingFault {
   readonly message: string;
 }
 
-/** A line of a file, with its end. */
+/** A line of a file, with its end, which the last one may lack. */
 interface Line {
   readonly text: string;
   readonly end: string;
 }
+
+/** How much of a body is read before others have their turn, in UTF-16 code units: with each line on its own some 20 ms. */
+const readAtOnce = 32_768;
 
 /**
  * Adds an answer to a file that can be used. All other bytes stay as they are.
@@ -35,21 +39,24 @@ export async function teach(bytes: Uint8Array, taught: TaughtAnswer): Promise<Ui
     return { path: "heading", message: "must be a heading that opens a section of knowledge" };
 
   const file = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  const lines = linesOf(file);
-  const end = lines.findIndex(({ text }, at) => at > 0 && /^---[ \t]*$/u.test(text));
-  const eol = lines.find((line) => line.end !== "")?.end ?? "\n";
-  const body = lines.slice(end + 1);
-  const matter = withTest(lines.slice(1, end), eol, { ask: question, source: section.heading });
-  const answer = linesOf(taught.answer.trim()).map(({ text }) => text);
+  const { matter, closing, bodyAt } = frontMatterOf(file);
+  const [opening, ...keys] = matter;
+  const eol = opening?.end || "\n";
+  const answer = [...linesFrom(taught.answer.trim(), 0)].map(({ text }) => text);
   const said = [`<!-- asked as: ${question} -->`, "", ...answer];
-  const { at, before, after } = placeIn(body, written);
-  const added = [...before, ...said, ...after].map((text) => ({ text, end: eol }));
-  const last = body[at - 1];
-  const kept = last?.end === "" ? [...body.slice(0, at - 1), { ...last, end: eol }] : body.slice(0, at);
-  const closing =
-    lines[end]?.end === "" ? { text: "---", end: eol } : (lines[end] ?? { text: "---", end: eol });
-  const all = [...lines.slice(0, 1), ...matter, closing, ...kept, ...added, ...body.slice(at)];
-  return new TextEncoder().encode(all.map((line) => line.text + line.end).join(""));
+  const { at, before, after } = await placeIn(file, bodyAt, written);
+  const kept = file.slice(bodyAt, at);
+  const all = [
+    ...[opening, ...withTest(keys, eol, { ask: question, source: section.heading })].map(
+      (line) => (line?.text ?? "") + (line?.end ?? ""),
+    ),
+    (closing?.text ?? "---") + (closing?.end || eol),
+    kept,
+    kept === "" || /[\r\n]$/u.test(kept) ? "" : eol,
+    ...[...before, ...said, ...after].map((text) => text + eol),
+    file.slice(at),
+  ];
+  return new TextEncoder().encode(all.join(""));
 }
 
 function notOnALine(texts: Pick<TaughtAnswer, "question" | "heading">): TeachingFault | undefined {
@@ -61,13 +68,32 @@ function notOnALine(texts: Pick<TaughtAnswer, "question" | "heading">): Teaching
   return undefined;
 }
 
-function linesOf(text: string): Line[] {
-  const pieces = text.split(/(\r\n?|\n)/u);
-  const lines: Line[] = [];
-  for (let at = 0; at < pieces.length; at += 2)
-    lines.push({ text: pieces[at] ?? "", end: pieces[at + 1] ?? "" });
-  if (lines.at(-1)?.text === "") lines.pop();
-  return lines;
+/** The lines of a text from a place on, with where they begin. */
+function* linesFrom(text: string, from: number): Generator<Line & { readonly at: number }> {
+  const ends = /\r\n?|\n/gu;
+  ends.lastIndex = from;
+  for (let at = from; at < text.length; ) {
+    const until = ends.exec(text)?.index ?? text.length;
+    const next = until === text.length ? until : ends.lastIndex;
+    yield { at, text: text.slice(at, until), end: text.slice(until, next) };
+    at = next;
+  }
+}
+
+/** The lines before the one that closes the front matter, that one, and where the body begins. */
+function frontMatterOf(file: string): {
+  readonly matter: readonly Line[];
+  readonly closing: Line | undefined;
+  readonly bodyAt: number;
+} {
+  const matter: Line[] = [];
+  for (const line of linesFrom(file, 0)) {
+    const { at, text, end } = line;
+    if (matter.length > 0 && /^---[ \t]*$/u.test(text))
+      return { matter, closing: line, bodyAt: at + text.length + end.length };
+    matter.push(line);
+  }
+  return { matter, closing: undefined, bodyAt: file.length };
 }
 
 /** Front matter with one more golden question. */
@@ -119,46 +145,68 @@ function insert(lines: readonly Line[], offset: number, added: string): Line[] {
   });
 }
 
-/** Where an answer goes in a body: at the end of the section that has the heading already, or of the file. */
-function placeIn(
-  body: readonly Line[],
+/** Where an answer goes in the body of a file: at the end of the section that has the heading already, or of the file. */
+async function placeIn(
+  file: string,
+  from: number,
   heading: string,
-): { readonly at: number; readonly before: string[]; readonly after: string[] } {
-  const headings = headingsIn(body);
-  const own = headings.findIndex(({ text }) => text === heading);
-  const until = own === -1 ? undefined : headings[own + 1]?.at;
-  const at = until ?? body.length;
-  const last = body[at - 1];
-  const gap = last?.text.trim() === "" ? [] : [""]; // also below front matter
-  if (own !== -1) return { at, before: gap, after: until === undefined ? [] : [""] };
-  const [first, ...others] = headings;
-  const isTitle = first?.level === 1 && others.length > 0 && others.every(({ level }) => level > 1);
-  const levels = (isTitle ? others : headings).map(({ level }) => level);
-  const level = levels.length === 0 ? 2 : Math.min(...levels);
-  return { at, before: [...gap, `${"#".repeat(level)} ${heading}`, ""], after: [] };
+): Promise<{ readonly at: number; readonly before: string[]; readonly after: string[] }> {
+  const headingIn = createHeadingFinder();
+  const levels: number[] = [];
+  let isOwn = false;
+  let gap = [""]; // also below front matter
+  let left = readAtOnce;
+  for (const { at, text } of linesFrom(file, from)) {
+    const found = headingIn(text);
+    if (found && isOwn) return { at, before: gap, after: [""] };
+    if (found) {
+      isOwn = found.text === heading;
+      levels.push(found.level);
+    }
+    gap = text.trim() === "" ? [] : [""];
+    left -= text.length + 1;
+    if (left > 0) continue;
+    left = readAtOnce;
+    await yieldThread();
+  }
+  if (isOwn) return { at: file.length, before: gap, after: [] };
+  const [first, ...others] = levels;
+  const isTitle = first === 1 && others.length > 0 && !others.includes(1);
+  const level = (isTitle ? others : levels).reduce((least, each) => Math.min(least, each), 7);
+  const signs = "#".repeat(level === 7 ? 2 : level);
+  return { at: file.length, before: [...gap, `${signs} ${heading}`, ""], after: [] };
 }
 
-/** The headings of Markdown that are lines of their own, outside of code and comments. */
-function headingsIn(
-  lines: readonly Line[],
-): { readonly at: number; readonly level: number; readonly text: string }[] {
-  const found: { at: number; level: number; text: string }[] = [];
+/** Finds headings of Markdown in lines that come one after the other: those outside of code and comments. */
+function createHeadingFinder(): (
+  line: string,
+) => { readonly level: number; readonly text: string } | undefined {
   let fence: string | undefined;
   let inComment = false;
-  for (const [at, { text }] of lines.entries()) {
-    const [, mark] = /^ {0,3}(`{3,}|~{3,})/u.exec(text) ?? [];
+  return (line) => {
+    const [, mark] = /^ {0,3}(`{3,}|~{3,})/u.exec(line) ?? [];
     if (fence !== undefined) {
       if (mark?.startsWith(fence)) fence = undefined;
-      continue;
+      return undefined;
     }
     if (inComment) {
-      inComment = !text.includes("-->");
-      continue;
+      inComment = !line.includes("-->");
+      return undefined;
     }
     fence = mark;
-    inComment = text.lastIndexOf("<!--") > text.lastIndexOf("-->");
-    const [, signs = "", title = ""] = /^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#*)?[ \t]*$/u.exec(text) ?? [];
-    if (signs !== "") found.push({ at, level: signs.length, text: title });
-  }
-  return found;
+    inComment = line.lastIndexOf("<!--") > line.lastIndexOf("-->");
+    const [opening = "", signs = ""] = /^ {0,3}(#{1,6})[ \t]+/u.exec(line) ?? [];
+    if (signs === "") return undefined;
+    const rest = withoutEnd(line.slice(opening.length), " \t");
+    const open = withoutEnd(rest, "#");
+    const isClosed = open.endsWith(" ") || open.endsWith("\t");
+    return { level: signs.length, text: isClosed ? withoutEnd(open, " \t") : rest };
+  };
+}
+
+/** A text without those of some characters that it ends with. A pattern would look at a long run of them again and again. */
+function withoutEnd(text: string, characters: string): string {
+  let end = text.length;
+  while (end > 0 && characters.includes(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
 }

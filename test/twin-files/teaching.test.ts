@@ -82,6 +82,38 @@ for (const [what, body, expected] of [
   });
 }
 
+test("all other bytes stay where the line that closes the front matter is the last one", async () => {
+  assert.equal(
+    await teach("---\nname: Odd\n---  "),
+    `---\nname: Odd\ntests:\n  - ask: "Do you take dogs?"\n    source: "Dogs"\n---  \n\n## Dogs\n\n${section}`,
+  );
+});
+
+const begin = "---\nname: Odd\ntests: []\n---\n";
+
+test("a heading with many spaces within is read once", { timeout: 60_000 }, async () => {
+  const heading = `# A${" ".repeat(1_000_000)}b`;
+  assert.ok((await teach(`${begin}${heading}\n`)).endsWith(`${heading}\n\n# Dogs\n\n${section}`));
+});
+
+test("a file may have hundreds of thousands of headings", async () => {
+  const body = "## A\n".repeat(200_000);
+  assert.ok((await teach(begin + body)).endsWith(`${body}\n## Dogs\n\n${section}`));
+});
+
+for (const end of ["\n", "\r", "\r\n"]) {
+  test(`others have turns while a file of many lines that end with ${JSON.stringify(end)} is taught`, async () => {
+    let turns = 0;
+    let next = setImmediate(function count() {
+      turns++;
+      next = setImmediate(count);
+    });
+    await teach(begin + end.repeat(1_000_000 / end.length));
+    clearImmediate(next);
+    assert.ok(turns > 15, `${turns} turns`);
+  });
+}
+
 test("line ends, a byte order mark and odd spaces stay as they are", async () => {
   const text = "\ufeff---  \r\nname: Odd\r\n---\r\n\r\n## A\n\nb \r\r\n";
   assert.equal(
