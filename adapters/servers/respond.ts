@@ -8,7 +8,7 @@ import { maxBodyBytes } from "../../core/http/body.ts";
 import type { Service } from "../../core/service.ts";
 import { ApiError } from "../../core/wire/errors.ts";
 import { isEventStream, toResponse } from "../../core/wire/request.ts";
-import { type EventPiece, type EventStream, sharedTimer } from "../../core/wire/sse.ts";
+import { type EventPiece, type EventStream, sharedTimers } from "../../core/wire/sse.ts";
 import {
   bodyFieldsError,
   headersTooLong,
@@ -43,10 +43,10 @@ export async function respond(
   // It is answered once nothing more of the body is to come.
   if (isEventStream(answer.body)) {
     const body = new WatchedStream(answer.body, () => answered(request));
-    return toResponse({ status: answer.status, headers: answer.headers, body }, sharedTimer);
+    return toResponse({ status: answer.status, headers: answer.headers, body }, sharedTimers);
   }
   answered(request);
-  return toResponse(answer, sharedTimer);
+  return toResponse(answer, sharedTimers);
 }
 
 /** An event stream with a callback for its end, or for when its reader has left. */
@@ -75,6 +75,10 @@ class WatchedStream implements EventStream {
 
   silence(): string {
     return this.#events.silence?.() ?? "";
+  }
+
+  tick(): number {
+    return this.#events.tick?.() ?? Number.POSITIVE_INFINITY;
   }
 
   close(): void {

@@ -50,8 +50,8 @@ const pollMs = 1000;
 /** That pause if signals tell of changes: only lost signals wait for it. */
 const idlePollMs = 15_000;
 
-/** Pause between two looks at a credential, in milliseconds, and how old its record may be then: 5 seconds together. */
-const recheckMs = 4000;
+/** Pause between two looks at a credential, in milliseconds, and how old its record may be then: less than 5 seconds together. */
+const recheckMs = 3900;
 const recordMs = 900;
 
 /** Where a stream begins. */
@@ -208,7 +208,8 @@ class ConversationStream implements EventStream {
   #ended = false;
   #wake: ((urgent: boolean) => void) | undefined;
   #looking: Repetition | undefined;
-  #checking: Repetition | undefined;
+  /** When its credential was looked at last. Infinite: that is being done. */
+  #checkedAt: number;
   #stopWatching = () => {};
   #failing = false;
 
@@ -221,6 +222,7 @@ class ConversationStream implements EventStream {
     this.#closed = closed;
     this.#known = follow.conversation;
     this.#next = start.next;
+    this.#checkedAt = context.clock.now();
     this.#events = new ConversationEvents(follow.requestId, start.id, context.retentionDays);
     const text = this.#events.conversation(this.#known);
     const { within } = start;
@@ -235,11 +237,6 @@ class ConversationStream implements EventStream {
       clock,
       () => (this.#failing ? pollMs : pauseMs),
       () => this.#look(),
-    );
-    this.#checking = repeat(
-      clock,
-      () => recheckMs,
-      () => this.#recheck(),
     );
     this.#stopWatching = changes.watch(this.#known.id, () => this.#looking?.hurry());
     this.#reply?.wake(this.#replyWoke);
@@ -305,18 +302,26 @@ class ConversationStream implements EventStream {
     this.#wake = undefined;
     this.#stopWatching();
     this.#looking?.stop();
-    this.#checking?.stop();
     this.#reply?.close();
     this.#reply = undefined;
     this.#closed();
   }
 
+  tick(): number {
+    const wait = recheckMs - Math.abs(this.clock.now() - this.#checkedAt); // the clock may have been set back
+    if (wait > 0) return wait;
+    if (Number.isFinite(this.#checkedAt)) void this.#recheck();
+    return recheckMs;
+  }
+
   async #recheck(): Promise<void> {
+    this.#checkedAt = Number.POSITIVE_INFINITY;
     try {
       await this.#follow.recheck(recordMs);
     } catch (error) {
       if (error instanceof ApiError && error.status < 500) this.end();
     }
+    this.#checkedAt = this.clock.now();
   }
 
   async #look(): Promise<void> {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type EventStream, type JoinTimer, stallMs, toTextOrStream } from "./sse.ts";
+import { type EventStream, type SenderTimers, stallMs, toTextOrStream } from "./sse.ts";
 
 /** Header fields by name, in any case, as in a web `Headers`. Fields that were sent twice are joined by `, `. */
 export interface RequestHeaders {
@@ -132,16 +132,16 @@ export class HostRequest implements IncomingRequest {
 }
 
 /**
- * The answer as a web `Response`. Its body is a stream if more is to come. `afterJoin`: the timer, where streams can
- * share one.
+ * The answer as a web `Response`. Its body is a stream if more is to come. `timers`: those that streams can
+ * share.
  */
 export async function toResponse(
   { status, headers, body, sent }: Answer,
-  afterJoin?: JoinTimer,
+  timers?: SenderTimers,
 ): Promise<Response> {
   // workerd would compress a compressed body again; the others do not know that option.
   const init: ResponseInit & { readonly encodeBody: "manual" } = { status, headers, encodeBody: "manual" };
-  if (isEventStream(body)) return new Response(await toTextOrStream(body, afterJoin), init);
+  if (isEventStream(body)) return new Response(await toTextOrStream(body, timers), init);
   return new Response(body instanceof Uint8Array && sent ? toStream(body, sent) : body, init);
 }
 

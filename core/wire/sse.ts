@@ -50,6 +50,8 @@ export interface EventStream {
   wake(callback: (urgent: boolean) => void): void;
   /** What is sent in silence instead of a comment, as clients that wait for events do not see one. Empty: a comment is. */
   silence?(): string;
+  /** What the stream itself does from time to time. Called as often as it says: it returns how long it can wait, in milliseconds. */
+  tick?(): number;
   /** The client has left, or the body has ended. Idempotent. */
   close(): void;
 }
@@ -72,25 +74,68 @@ export function encodeJson(value: unknown): string {
   );
 }
 
-/** Calls back after {@link joinMs}. */
-export type JoinTimer = (callback: () => void) => void;
+/** The timers of senders. */
+export interface SenderTimers {
+  /** Calls back after {@link joinMs}. */
+  join(callback: () => void): void;
+  /**
+   * Calls `tick` until that returns undefined: now, and at the latest so many milliseconds later as it returned, or
+   * {@link beatMs} after that. Returns a function that ends it.
+   */
+  watch(clock: Clock, tick: () => number | undefined): () => void;
+}
 
-/** A timer for each stream: in a worker, a timer ends with its request, so streams cannot share one. */
-const ownTimer: JoinTimer = (callback) => void setTimeout(callback, joinMs);
+/** Timers for each stream: in a worker, a timer ends with its request, so streams cannot share one. */
+const ownTimers: SenderTimers = {
+  join: (callback) => void setTimeout(callback, joinMs),
+  watch(clock, tick) {
+    let stop = () => {};
+    const tickOn = () => {
+      const milliseconds = tick();
+      if (milliseconds !== undefined) stop = clock.after(milliseconds, tickOn);
+    };
+    tickOn();
+    return () => stop();
+  },
+};
+
+/** How often streams that share a timer are looked at, in milliseconds. */
+const beatMs = 100;
 
 let joining: (() => void)[] = [];
 
+/** By clock: what its beat calls. */
+const beats = new WeakMap<Clock, { readonly ticks: Set<() => void>; stop: () => void }>();
+
+function beat(clock: Clock): void {
+  const known = beats.get(clock);
+  if (!known) return;
+  known.stop = clock.after(beatMs, () => beat(clock));
+  for (const tick of known.ticks) tick();
+}
+
 /**
- * One timer for many streams, which calls back within {@link joinMs}. For servers, where timers outlive the requests that
- * set them: on Deno, a timer for each stream adds a quarter to a reply's CPU time.
+ * Two timers for all streams, for servers, where timers outlive the requests that set them: each join of its own would add
+ * a quarter to a reply's CPU time on Deno, and timers of silent streams are most of what a garbage collection copies.
  */
-export const sharedTimer: JoinTimer = (callback) => {
-  if (joining.push(callback) > 1) return;
-  setTimeout(() => {
-    const callbacks = joining;
-    joining = [];
-    for (const each of callbacks) each();
-  }, joinMs);
+export const sharedTimers: SenderTimers = {
+  join(callback) {
+    if (joining.push(callback) > 1) return;
+    setTimeout(() => {
+      const callbacks = joining;
+      joining = [];
+      for (const each of callbacks) each();
+    }, joinMs);
+  },
+  watch(clock, tick) {
+    const known = beats.get(clock) ?? { ticks: new Set(), stop: () => {} };
+    beats.set(clock, known);
+    known.ticks.add(tick);
+    if (known.ticks.size === 1) known.stop = clock.after(beatMs, () => beat(clock));
+    return () => {
+      if (known.ticks.delete(tick) && known.ticks.size === 0) known.stop();
+    };
+  },
 };
 
 /** The body that an event stream is written to. */
@@ -114,7 +159,7 @@ export interface EventBody {
 export class EventSender {
   readonly #events: EventStream;
   readonly #body: EventBody;
-  readonly #afterJoin: JoinTimer;
+  readonly #timers: SenderTimers;
   /** Whether there is something to take, and whether that is urgent. */
   #ready = false;
   #urgent = false;
@@ -139,14 +184,14 @@ export class EventSender {
   constructor(
     events: EventStream,
     body: (sender: EventSender) => EventBody,
-    afterJoin: JoinTimer = ownTimer,
+    timers: SenderTimers = ownTimers,
   ) {
     this.#events = events;
     this.#body = body(this);
-    this.#afterJoin = afterJoin;
+    this.#timers = timers;
     this.#sentAt = events.clock.now();
     events.wake(this.#offer);
-    this.#tick();
+    this.#stopTimer = timers.watch(events.clock, this.#tick);
     if (!this.#ready) this.#writeSoon(); // the head
   }
 
@@ -175,7 +220,7 @@ export class EventSender {
     if (this.#urgent || performance.now() - this.#takenAt >= joinMs) this.#writeSoon();
     else if (!this.#isJoining) {
       this.#isJoining = true;
-      this.#afterJoin(this.#joined);
+      this.#timers.join(this.#joined);
     }
   }
 
@@ -239,23 +284,24 @@ export class EventSender {
     this.#events.close();
   }
 
-  /** One timer serves both kinds of silence: ours, which a comment ends, and the client's, which ends with a cut. */
-  readonly #tick = (): void => {
+  /** Looks at both kinds of silence: ours, which a comment ends, and the client's, which ends with a cut. */
+  readonly #tick = (): number | undefined => {
     const { clock, heartbeatMs = Number.POSITIVE_INFINITY } = this.#events;
     const now = clock.now();
     this.#offeredAt &&= Math.min(this.#offeredAt, now); // the clock may have been set back
     const stalled = now - (this.#offeredAt ?? now);
     if (stalled >= stallMs) {
       this.#cut();
-      return;
+      return undefined;
     }
     const silence = Math.abs(now - this.#sentAt); // for the same reason
     const isDue = silence >= heartbeatMs;
+    if (isDue) {
+      this.#keepAliveDue = true;
+      this.#offer(true);
+    }
     const toHeartbeat = isDue ? heartbeatMs : heartbeatMs - silence;
-    this.#stopTimer = clock.after(Math.min(toHeartbeat, stallMs - stalled), this.#tick);
-    if (!isDue) return;
-    this.#keepAliveDue = true;
-    this.#offer(true);
+    return Math.min(toHeartbeat, stallMs - stalled, this.#events.tick?.() ?? toHeartbeat);
   };
 }
 
@@ -269,9 +315,9 @@ const keepAlive: EventPiece = { text: ": keep-alive\n\n", last: false };
  * An event stream as the body of a web `Response`: its whole text if the first piece is all of it, because a runtime
  * sends text faster than a stream; otherwise a web stream of its UTF-8.
  */
-export function toTextOrStream(events: EventStream, afterJoin?: JoinTimer): Promise<WebBody> {
+export function toTextOrStream(events: EventStream, timers?: SenderTimers): Promise<WebBody> {
   return new Promise((resolve) => {
-    new EventSender(events, (sender) => new WebEventBody(sender, resolve), afterJoin);
+    new EventSender(events, (sender) => new WebEventBody(sender, resolve), timers);
   });
 }
 

@@ -12,7 +12,7 @@ import {
   type EventBody,
   EventSender,
   type EventStream,
-  sharedTimer,
+  sharedTimers,
   stallMs,
 } from "../../../core/wire/sse.ts";
 import type { NodeRequest } from "./request.ts";
@@ -87,7 +87,7 @@ export function writeEvents(answer: Answer, events: EventStream, { signal, respo
   const sender = new EventSender(
     events,
     (sender) => new NodeEventBody(answer, response, sender),
-    sharedTimer,
+    sharedTimers,
   );
   signal.addEventListener("abort", () => sender.leave());
   if (response.destroyed) sender.leave();
