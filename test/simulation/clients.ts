@@ -487,7 +487,9 @@ export class Clients {
 
   /** A process that deletes a conversation must stop its own engine in it at once. */
   #requireDropped(conversationId: string, process: Process | undefined): void {
-    for (const { conversationId: id, question } of this.#ledger.replies.values()) {
+    for (const stored of this.#ledger.replies.values()) {
+      const { conversationId: id, question } = stored;
+      if (isEndedElsewhere(stored)) continue; // it learns of that at its next save
       for (const run of this.#setting.engines.runs) {
         if (id !== conversationId || run.content !== question.content || run.alive !== process?.alive)
           continue;
