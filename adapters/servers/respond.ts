@@ -7,8 +7,9 @@
 import { maxBodyBytes } from "../../core/http/body.ts";
 import type { Service } from "../../core/service.ts";
 import { ApiError } from "../../core/wire/errors.ts";
+import { sharedTimers } from "../../core/wire/event-sender.ts";
 import { isEventStream, toResponse } from "../../core/wire/request.ts";
-import { type EventPiece, type EventStream, sharedTimers } from "../../core/wire/sse.ts";
+import type { EventPiece, EventStream } from "../../core/wire/sse.ts";
 import {
   bodyFieldsError,
   headersTooLong,

@@ -5,7 +5,9 @@
  * @module
  */
 
-import { type EventStream, type SenderTimers, stallMs, toTextOrStream } from "./sse.ts";
+import { type SenderTimers, stallMs } from "./event-sender.ts";
+import type { EventStream } from "./sse.ts";
+import { toTextOrStream } from "./web-body.ts";
 
 /** Header fields by name, in any case, as in a web `Headers`. Fields that were sent twice are joined by `, `. */
 export interface RequestHeaders {

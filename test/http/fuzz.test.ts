@@ -9,7 +9,7 @@ import { routes } from "../../core/api/routes.ts";
 import type { Route } from "../../core/http/route.ts";
 import type { IncomingRequest } from "../../core/mod.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
-import { EventSender } from "../../core/wire/sse.ts";
+import { EventSender } from "../../core/wire/event-sender.ts";
 import { assertCommon, assertError } from "../support/conformance.ts";
 import { type Fixture, inProcess, openFixture, overSocket, unlimited } from "../support/harness.ts";
 import { parseAnswers, talk } from "../support/raw-socket.ts";

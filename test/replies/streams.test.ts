@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isEventStream } from "../../core/wire/request.ts";
-import { EventSender } from "../../core/wire/sse.ts";
+import { EventSender } from "../../core/wire/event-sender.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { inProcess, openFixture, parseEvents, textOf } from "../support/harness.ts";
 

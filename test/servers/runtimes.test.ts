@@ -20,8 +20,8 @@ import {
   keptOpen,
   statusesOf,
 } from "../http/raw-requests.ts";
-import { startServerAfter } from "../server/process.ts";
 import { messagesOf, openMcp } from "../mcp-clients/fixture.ts";
+import { startServerAfter } from "../server/process.ts";
 import { openChat } from "../support/chat.ts";
 import { type Fixture, inProcess, openFixture, overSocket } from "../support/harness.ts";
 import { assertRefused, head, post, sendBytes, talk } from "../support/raw-socket.ts";

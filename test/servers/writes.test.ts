@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import { toNodeHandler } from "../../adapters/servers/node/mod.ts";
 import { createTwinList, type ReplyOutput, type Service, type TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
-import { joinMs } from "../../core/wire/sse.ts";
+import { joinMs } from "../../core/wire/event-sender.ts";
 import { jsonType } from "../http/raw-requests.ts";
 import { createGate } from "../support/gate.ts";
 import { inProcess, newTwin, openFixture, parseEvents, textOf } from "../support/harness.ts";

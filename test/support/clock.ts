@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../core/base/clock.ts";
-import { joinMs } from "../../core/wire/sse.ts";
+import { joinMs } from "../../core/wire/event-sender.ts";
 
 /** A {@link Clock} whose time a test advances. */
 export interface ManualClock extends Clock {

@@ -7,14 +7,9 @@
 
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { type EventBody, EventSender, sharedTimers, stallMs } from "../../../core/wire/event-sender.ts";
 import type { Answer } from "../../../core/wire/request.ts";
-import {
-  type EventBody,
-  EventSender,
-  type EventStream,
-  sharedTimers,
-  stallMs,
-} from "../../../core/wire/sse.ts";
+import type { EventStream } from "../../../core/wire/sse.ts";
 import type { NodeRequest } from "./request.ts";
 
 /**
