@@ -10,6 +10,7 @@ import {
   type Answerer,
   type EndReply,
   type MessageRecord,
+  mostAnswered,
   mostBranches,
   type PendingCalls,
   type StoredCalls,
@@ -321,11 +322,11 @@ const insertAlone = `INSERT INTO messages (owner, conversation_id, id, role, alo
     after_id, branch_from, created_at, completed_at, author)
   VALUES ($1, $2, $3, $4, 1, $5, 'completed', $6, $7, $8, $9, $10, $10, $11)`;
 
-/** Of what a person says: the questions since a person spoke last, of which only the newest are looked at. */
+/** Of what a person says: the questions since a person spoke last, among the {@link mostAnswered} messages before. */
 const answerQuestions = `UPDATE messages SET unanswered = NULL
-  WHERE conversation_id = $1 AND unanswered IS NOT NULL AND seq < $2 AND seq >= $2 - ${2 * 100}
+  WHERE conversation_id = $1 AND unanswered IS NOT NULL AND seq < $2 AND seq >= $2 - ${mostAnswered}
     AND seq > COALESCE((SELECT max(seq) FROM messages
-      WHERE conversation_id = $1 AND seq < $2 AND seq >= $2 - ${2 * 100} AND role = 'assistant' AND alone = 1), -1)`;
+      WHERE conversation_id = $1 AND seq < $2 AND seq >= $2 - ${mostAnswered} AND role = 'assistant' AND alone = 1), -1)`;
 
 /**
  * How a message can be stored now, or why it cannot. `answeredBy`: who has to answer. Looks for the claim last, because an

@@ -28,6 +28,7 @@ import {
   ended,
   eventOfEnd,
   type MessageRecord,
+  mostAnswered,
   mostBranches,
 } from "./records.ts";
 import type {
@@ -172,7 +173,7 @@ function addMessage(records: MemoryRecords, add: AddMessage): AddResult {
     waitingSince: isAnswer ? null : waitingSince,
   };
   if (isAnswer) {
-    const before = messages.slice(0, message.seq);
+    const before = messages.slice(Math.max(0, message.seq - mostAnswered), message.seq);
     const last = before.findLastIndex(({ record }) => record.alone && record.role === "assistant");
     for (const entry of before.slice(last + 1)) entry.unanswered = undefined;
   }

@@ -50,6 +50,12 @@ export {
 } from "./own-twins.ts";
 export { mostCharactersRemembered, type PersonMemory } from "./people.ts";
 export { type EndReply, ended, eventOfEnd, type FinalState } from "./replies.ts";
-export { leavesUnanswered, questionKey, type RatedReply, type UnansweredQuestion } from "./review.ts";
+export {
+  leavesUnanswered,
+  mostAnswered,
+  questionKey,
+  type RatedReply,
+  type UnansweredQuestion,
+} from "./review.ts";
 export { firstCharacters, mostCharactersRead, upTo } from "./slices.ts";
 export type { CountedReply } from "./usage.ts";

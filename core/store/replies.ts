@@ -200,7 +200,8 @@ export interface ReplyStore {
   /**
    * Stores a message alone as the end of the conversation's path: its `lastMessageId` is the message's, its `logLength` one
    * more, its `lastMessageAt` and `updatedAt` the message's `createdAt`. What a person says answers all that waits and the
-   * questions on the path before it, which are then not unanswered. Refused as {@link beginReply}, but in which a twin answers.
+   * questions since a person spoke last, on any branch, which are then not unanswered: those among the 200
+   * messages before. Refused as {@link beginReply}, but in which a twin answers.
    */
   addMessage(add: AddMessage): Promise<AddResult>;
   /**

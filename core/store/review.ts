@@ -36,6 +36,9 @@ export function leavesUnanswered({ sources }: Pick<MessageRecord, "sources">): b
   return sources?.length === 0;
 }
 
+/** Among how many of the messages before it what a person says answers questions. */
+export const mostAnswered = 200;
+
 /** What equal questions have in common: their words, apart from case, space and end marks. */
 export function questionKey(question: string, sha256: Sha256): string {
   const words = question.normalize("NFC").toLowerCase().trim().split(/\s+/).join(" ");

@@ -276,6 +276,21 @@ export function personContract(open: () => Store): void {
       assert.deepEqual(await unanswered(), []);
     });
 
+    test("what a person says answers questions among the 200 messages before", async () => {
+      const { owner, id } = await openConversation();
+      for (const content of ["far", "near"]) {
+        const begun = await begin(store, owner, id, { content });
+        await store.endReply(toEnd(begun, { sources: [], unanswered: content }));
+      }
+      for (let count = 0; count < 198; count++) await addAlone(store, owner, id, { role: "user" });
+      await addAlone(store, owner, id);
+      const { items } = await store.listUnanswered(owner, { ...page, ...wholeTexts });
+      assert.deepEqual(
+        items.map(({ question }) => question),
+        ["far"],
+      );
+    });
+
     test("a say that another end user's reach does not find is not stored", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner, { endUser: "ann" });
