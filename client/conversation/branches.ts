@@ -1,5 +1,6 @@
 /**
- * The messages of a conversation that are known here: a tree, of which one branch is the current path.
+ * The messages of a conversation that are known here: a tree, of which one branch is the current path. `pathOf` in `seen.ts` says
+ * which of them a page shows.
  *
  * @module
  */

@@ -1,6 +1,7 @@
 /**
  * The limits that may refuse a reply: how many run at once (`too_many_running`), budgets of tokens (`budget_exceeded`), the
- * memory of the process (`unavailable`). A stream of a conversation is refused as a reply is (`too_many_streams`). The hourly
+ * memory that the process, an owner and an end user may hold (`unavailable`). Its place may, too (`conversation_busy`,
+ * `too_many_branches`): `place.ts`. A stream of a conversation is refused as a reply is (`too_many_streams`). The hourly
  * limit of requests (`rate_limited`) comes before: `core/http/rate-limit.ts`. `core/http/admission.ts` says which limits a
  * caller has.
  *
