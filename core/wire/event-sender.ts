@@ -112,9 +112,10 @@ export class EventSender {
   #begun = false;
   /** Whether the client is to take what was written before there is more. */
   #full = false;
-  /** Whether more is about to be written: in this turn, or once what waits for more has waited long enough. */
+  /** Whether more is about to be written in this turn. */
   #isSoon = false;
-  #isJoining = false;
+  /** Until when what waits for more does so, as far as its timer was not lost with the request that set it, as in a worker. */
+  #joinsUntil = 0;
   #left = false;
   /** What the piece that is on its way takes, in bytes. */
   #sending = 0;
@@ -162,16 +163,17 @@ export class EventSender {
 
   /** What came soon after the piece before waits for more, unless it is urgent. */
   #schedule(): void {
-    if (this.#urgent || performance.now() - this.#takenAt >= joinMs) this.#writeSoon();
-    else if (!this.#isJoining) {
-      this.#isJoining = true;
+    const now = performance.now();
+    if (this.#urgent || now - this.#takenAt >= joinMs) this.#writeSoon();
+    else if (now >= this.#joinsUntil) {
+      this.#joinsUntil = now + joinMs;
       this.#timers.join(this.#joined);
     }
   }
 
   readonly #joined = (): void => {
-    this.#isJoining = false;
-    if (this.#ready) this.#write();
+    this.#joinsUntil = 0;
+    if (this.#ready) this.#writeSoon(); // alone, as what a body throws must not reach the streams that share the timer
   };
 
   /** Not at once: who offers may be about to offer more. */

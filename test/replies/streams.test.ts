@@ -123,6 +123,24 @@ test("a silent stream is kept alive when the machine's clock is set back", async
   assert.match(String((await reader.read()).value), /"complete"/);
 });
 
+test("a join that is never called back, as its worker has ended, is not the last one", async () => {
+  await using chat = await openChat(inProcess);
+  const { messageId, run } = await chat.begin();
+  const url = `/api/v1/conversations/${chat.conversationId}/messages/${messageId}/stream`;
+  const headers = new Headers({ "X-API-Key": chat.key });
+  const { body } = await chat.service.answer({ method: "GET", url, headers, body: null });
+  assert.ok(isEventStream(body));
+  let joins = 0;
+  const timers = { join: () => void joins++, watch: () => () => {} };
+  const sender = new EventSender(body, () => ({ write: () => true, end() {}, cut() {} }), timers);
+  for (let turn = 0; joins < 2 && turn < 100_000; turn++) {
+    run.write("x");
+    await new Promise(setImmediate);
+  }
+  assert.equal(joins, 2);
+  sender.leave();
+});
+
 test("a sender that is notified of a keep-alive and leaves then and there leaves no timer behind", async () => {
   await using chat = await openChat(inProcess);
   const { messageId } = await chat.begin();
