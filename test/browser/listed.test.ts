@@ -104,12 +104,14 @@ for (const { name, skip, start } of representativeBrowsers) {
     });
 
     test("calls a new conversation by whole characters", async () => {
-      await using page = await open();
-      await send(page, `a${"🌊".repeat(70)}`);
-      await replyOn(page);
+      {
+        await using page = await open();
+        await send(page, `a${"🌊".repeat(70)}`);
+        await replyOn(page);
+      }
       const [{ id, title } = { id: "", title: "" }] = (await app.conversations.list({ limit: 1 })).data;
       assert.equal(title, `a${"🌊".repeat(59)}`);
-      await app.conversations.delete(id);
+      await app.conversations.delete(id); // not before: the page may be about to read it
     });
 
     for (const colorScheme of ["light", "dark"] as const) {
