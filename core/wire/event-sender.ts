@@ -24,8 +24,8 @@ export interface SenderTimers {
   /** Calls back after {@link joinMs}. */
   join(callback: () => void): void;
   /**
-   * Calls `tick` until that returns undefined: now, and at the latest so many milliseconds later as it returned, or
-   * {@link beatMs} after that. Returns a function that ends it.
+   * Calls `tick` again and again, until it returns undefined or the function that this returns is called: at the latest
+   * {@link beatMs} later than it said, in milliseconds from its last call.
    */
   watch(clock: Clock, tick: () => number | undefined): () => void;
 }

@@ -137,8 +137,20 @@ class NodeEventBody implements EventBody {
 
   end(text: string): void {
     if (this.#isOfHost()) return;
-    if (this.#begun) this.#endWith(text);
-    else writeWhole(this.#answer, text, this.#response);
+    if (!this.#begun) {
+      writeWhole(this.#answer, text, this.#response);
+      return;
+    }
+    const response = this.#response;
+    const socket = this.#plainSocket();
+    if (socket && text !== "" && Buffer.byteLength(text) <= pieceBytes) {
+      socket.cork(); // `end` uncorks it: the last events leave together with the body's end
+      writeChunk(socket, text);
+      response.end();
+    } else {
+      endWith(text, response);
+    }
+    cutIfStalled(response);
   }
 
   cut(): void {
@@ -175,19 +187,6 @@ class NodeEventBody implements EventBody {
     if (socket) return writeChunk(socket, text) ? undefined : socket;
     this.#headSent = true;
     return this.#response.write(text) === false ? this.#response : undefined;
-  }
-
-  #endWith(text: string): void {
-    const response = this.#response;
-    const socket = this.#plainSocket();
-    if (socket && text !== "" && Buffer.byteLength(text) <= pieceBytes) {
-      socket.cork(); // `end` uncorks it: the last events leave together with the body's end
-      writeChunk(socket, text);
-      response.end();
-    } else {
-      endWith(text, response);
-    }
-    cutIfStalled(response);
   }
 
   /**
