@@ -62,15 +62,18 @@ for (const [what, words] of [
   ["a misspelt word, over and over", "lihgthouse ".repeat(2_900)],
 ] as const) {
   test(`a question that repeats itself takes no more than twenty times as long as another one: ${what}`, async () => {
-    const read = words.normalize("NFKC").length;
-    const varied = Array.from({ length: 25_000 }, (_, index) => `w${index}`).join(" ");
+    const varied = Array.from({ length: 8_000 }, (_, index) => `w${index}`).join(" ");
     const timeOf = async (content: string) => {
       const before = cpuUsage();
       await ask(`${content} How often does the lamp turn?`, { history: [{ role: "user", content }] });
       return cpuUsage(before).user;
     };
-    await timeOf(varied.slice(0, read)); // compiles, and makes the index
-    const [ofVaried, ofRepeated] = [await timeOf(varied.slice(0, read)), await timeOf(words)];
+    let [ofVaried, ofRepeated] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    // The first round compiles, and makes the index; the least of the others is what a busy machine adds least to.
+    for (let round = 0; round < 4; round++) {
+      ofVaried = Math.min(ofVaried, await timeOf(varied.slice(0, words.length)));
+      ofRepeated = Math.min(ofRepeated, await timeOf(words));
+    }
     assert.ok(ofRepeated < 20 * ofVaried, `${ofRepeated / ofVaried} times`);
   });
 }
