@@ -8,9 +8,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, untilListening } from "../support/ports.ts";
 
+const version = spawnSync("redis-server", ["--version"], { encoding: "utf8" });
+
 /** Why no Redis can be started here, or false. */
 export const skipWithoutRedis: string | false =
-  spawnSync("redis-server", ["--version"]).status === 0 ? false : "there is no redis-server on this machine";
+  version.status === 0 ? false : "there is no redis-server on this machine";
+
+/**
+ * Why no cluster can be started here, or false. Its nodes need a second port each, which Redis chooses itself before
+ * version 7: one that an outgoing connection may have.
+ */
+export const skipWithoutCluster: string | false =
+  skipWithoutRedis || (/v=[1-6]\./.test(version.stdout) && "Redis before version 7 has no --cluster-port");
 
 /** A private Redis on a free port. */
 export interface PrivateRedis {

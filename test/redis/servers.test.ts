@@ -13,7 +13,7 @@ import { openRedis } from "../../adapters/redis/mod.ts";
 import type { Log } from "../../core/base/log.ts";
 import { freePort, untilListening } from "../support/ports.ts";
 import { until } from "../support/until.ts";
-import { createRedis, type PrivateRedis, skipWithoutRedis } from "./private-redis.ts";
+import { createRedis, type PrivateRedis, skipWithoutCluster, skipWithoutRedis } from "./private-redis.ts";
 
 const policy = { capacity: 20 };
 
@@ -90,9 +90,12 @@ describe("several servers of Redis", { skip: skipWithoutRedis }, () => {
 
   test("processes share the limits of a cluster; a node that is given as the only one is told", {
     timeout: 60_000,
+    skip: skipWithoutCluster,
   }, async (t) => {
     const enabled = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"];
-    const nodes = await Promise.all([1, 2, 3].map(() => startRedis(t, ...enabled)));
+    const nodes = await Promise.all(
+      [1, 2, 3].map(async () => startRedis(t, ...enabled, "--cluster-port", String(await freePort()))),
+    );
     const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
     const made = spawnSync("redis-cli", ["--cluster", "create", ...addresses, "--cluster-yes"], {
       encoding: "utf8",
