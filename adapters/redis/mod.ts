@@ -137,6 +137,7 @@ async function connectTo(address: RedisAddress, log: Log, options: RedisLimiterO
   const create = await importClient(address, log);
   const report = await createReport(address, log);
   let current: Client | undefined;
+  let next: Client | undefined; // while it connects, for which sentinels may take many seconds
   let isConnecting = false;
   let isNeeded = true; // another client
   let closed = false;
@@ -145,18 +146,20 @@ async function connectTo(address: RedisAddress, log: Log, options: RedisLimiterO
   async function connect(): Promise<unknown> {
     isConnecting = true;
     const client = create();
+    next = client;
     let answer: unknown; // a cluster's own error only says that no node can be used
     client.on("error", (error) => {
       if (isRefusal(error)) answer = error;
-      report.failed(error);
+      if (!closed) report.failed(error);
       if (client === current) renew();
     });
     const problem = await client.connect().then(
       () => undefined,
       (error: unknown) => answer ?? error,
     );
+    next = undefined;
+    if (closed) return problem;
     if (problem !== undefined) report.failed(problem);
-    else if (closed) client.destroy();
     else {
       current?.destroy();
       current = client;
@@ -207,6 +210,7 @@ async function connectTo(address: RedisAddress, log: Log, options: RedisLimiterO
     destroy() {
       closed = true;
       current?.destroy();
+      next?.destroy();
     },
   };
 }

@@ -335,11 +335,22 @@ test("anything but a client is refused where the limiter is created", () => {
   });
 });
 
-test("closing ends the attempts to connect, so that nothing keeps the process alive", async () => {
-  const url = `redis://127.0.0.1:${await freePort()}`;
-  const code = `import { openRedis } from "./adapters/redis/mod.ts"; (await openRedis("${url}")).close();`;
-  const args = ["--import", "tsx", "--input-type=module", "--eval", code];
-  const cwd = new URL("../..", import.meta.url);
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: 20_000 });
-  assert.equal(status, 0, stderr);
-});
+for (const kind of ["redis", "redis+cluster", "redis+sentinel"]) {
+  test(`closing ends the attempts to connect, so that nothing keeps the process alive: ${kind}://`, async () => {
+    const url = `${kind}://127.0.0.1:${await freePort()}${kind === "redis+sentinel" ? "/twins" : ""}`;
+    const code = `import { openRedis } from "./adapters/redis/mod.ts";
+      const log = (level, message) => console.log(level, message);
+      const { close } = await openRedis("${url}", { log });
+      close();
+      console.log("closed");`;
+    const args = ["--import", "tsx", "--input-type=module", "--eval", code];
+    const cwd = new URL("../..", import.meta.url);
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+      cwd,
+      encoding: "utf8",
+      timeout: 10_000,
+    });
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /closed\n$/, "what is closed tells no failures");
+  });
+}
