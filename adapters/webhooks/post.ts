@@ -4,8 +4,8 @@
  * @module
  */
 
-import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import { portOf, type Target } from "./addresses.ts";
 
@@ -16,6 +16,12 @@ export interface Post {
   /** Breaks it off. */
   readonly signal: AbortSignal;
 }
+
+/**
+ * A connection for each request, so that a certificate is seen each time, and none to a proxy, which would go where it wants:
+ * with `NODE_USE_ENV_PROXY`, Deno would otherwise use one even without an agent.
+ */
+const direct = { keepAlive: false, proxyEnv: {} };
 
 /** How much of an answer is read, in bytes: nothing of it is used. */
 const mostOfAnswer = 64 * 1024;
@@ -35,7 +41,7 @@ export function post({ url, address }: Target, { headers, body, signal }: Post):
       path: `${url.pathname}${url.search}`,
       method: "POST",
       headers: { ...headers, Host: url.host, "Content-Length": String(Buffer.byteLength(body)) },
-      agent: false,
+      agent: isTls ? new HttpsAgent(direct) : new HttpAgent(direct),
       ...(isTls && { servername: isIP(name) ? "" : name }), // whose certificate it must be
     });
     /** What broke off after the answer's head was answered all the same. */

@@ -3,12 +3,10 @@
  * server on this machine.
  */
 
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
-import { join } from "node:path";
 import { TLSSocket } from "node:tls";
+import type { Certificate } from "../support/certificates.ts";
 import { listen } from "../support/ports.ts";
 
 /** A running {@link startForwardProxy}. */
@@ -17,13 +15,6 @@ export interface ForwardProxy {
   /** What it was asked for: `GET http://host/path`, or `CONNECT host:port`. */
   readonly asked: readonly string[];
   close(): Promise<void>;
-}
-
-/** A key and a certificate that a client may be told to trust. */
-export interface Certificate {
-  readonly key: Buffer;
-  readonly cert: Buffer;
-  readonly file: string;
 }
 
 /** Starts a proxy in front of the server on this port. With a certificate, it is the end of the tunnels' TLS, too. */
@@ -68,21 +59,4 @@ function forward(incoming: IncomingMessage, response: ServerResponse, port: numb
   incoming.pipe(outgoing);
   outgoing.on("error", () => response.destroy());
   response.on("close", () => outgoing.destroy());
-}
-
-/**
- * Makes a certificate for hosts, such as `DNS:model.test,IP:127.0.0.1`, in files of a folder. Undefined: this machine has no
- * openssl.
- */
-export function makeCertificate(folder: string, hosts: string): Certificate | undefined {
-  const [key, file] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  const kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
-  const subject = ["-subj", "/CN=test", "-addext", `subjectAltName=${hosts}`];
-  try {
-    const options = ["req", ...kind, ...subject, "-keyout", key, "-out", file];
-    execFileSync("openssl", options, { stdio: "ignore" });
-  } catch {
-    return undefined;
-  }
-  return { key: readFileSync(key), cert: readFileSync(file), file };
 }

@@ -8,10 +8,11 @@ import { exportJWK, SignJWT } from "jose";
 import { hang, type ModelServer, models, startModelServer } from "../openai-models/model-server.ts";
 import type { Variables } from "../support/child-process.ts";
 import { dataOf } from "../support/harness.ts";
+import { type Certificate, makeCertificate } from "../support/certificates.ts";
 import { listen } from "../support/ports.ts";
 import { runtime } from "../support/runtime.ts";
 import { call, converse, createKey, createScratch } from "./fixture.ts";
-import { type Certificate, makeCertificate, startForwardProxy } from "./forward-proxy.ts";
+import { startForwardProxy } from "./forward-proxy.ts";
 import { type ServerProcess, startServer } from "./process.ts";
 
 const scratch = await createScratch();

@@ -15,13 +15,15 @@ const { PATH = "", HOME = "", TMPDIR } = process.env;
 
 /**
  * What tests pass on of their own environment: nothing that configures the server, or a client of it. Nor is coverage
- * collected: Node would have each of a hundred processes write it to disk, and what they run is run in-process, too.
+ * collected: Node would have each of a hundred processes write it to disk, and what they run is run in-process, too. Nor does
+ * Deno look for another version, which a test's proxy would be asked for.
  */
 export const surroundings: Variables = {
   PATH,
   HOME,
   ...(TMPDIR && { TMPDIR }),
   NODE_V8_COVERAGE: "",
+  DENO_NO_UPDATE_CHECK: "1",
 };
 
 /**

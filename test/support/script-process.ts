@@ -1,5 +1,5 @@
 /**
- * A script of the project as a process of its own, started on Node as its users start it.
+ * A script of the project as a process of its own, started as its users start it.
  */
 
 import { spawn } from "node:child_process";
@@ -58,10 +58,16 @@ export function startScript(path: string, args: readonly string[], variables: Va
   };
 }
 
+/** What a runtime is told before a script in TypeScript. */
+function flagsOf(name: typeof runtime): string[] {
+  if (name === "bun") return [];
+  if (name === "deno") return ["run", "--allow-all", "--no-check"];
+  return process.features.typescript ? [] : ["--import", "tsx"]; // where Node does not strip types itself
+}
+
 function launch(path: string, args: readonly string[], variables: Variables) {
-  const flags = process.features.typescript ? [] : ["--import", "tsx"]; // where Node does not strip types itself
   const script = fileURLToPath(new URL(`../../${path}`, import.meta.url));
-  return spawn(process.execPath, [...flags, script, ...args], {
+  return spawn(process.execPath, [...flagsOf(runtime), script, ...args], {
     env: { ...surroundings, ...variables },
     stdio: ["ignore", "pipe", "pipe"],
     ...limitedTime,
