@@ -58,6 +58,21 @@ for (const { name, skip, start } of representativeBrowsers) {
       return new TwinClient({ baseUrl: server.url, apiKey: await server.key() });
     }
 
+    /** The rules of the page's style that reach elements without naming the place that they are in. */
+    const strangers = (page: Page, place: string, among: string) =>
+      page.evaluate(
+        ([place, among]) => {
+          const rules = [...document.styleSheets].flatMap(({ cssRules }) => [...cssRules]);
+          const reach = [...document.querySelectorAll(among)];
+          return rules.flatMap((rule) => {
+            const isGeneral = !(rule instanceof CSSStyleRule) || !/[.#]/.test(rule.selectorText);
+            if (isGeneral || rule.selectorText.includes(place)) return [];
+            return reach.some((element) => element.matches(rule.selectorText)) ? [rule.selectorText] : [];
+          });
+        },
+        [place, among] as const,
+      );
+
     /** Signs in by the form. */
     async function signInWith(page: Page, credential: string): Promise<void> {
       await page.fill("#credential", credential);
@@ -345,6 +360,19 @@ for (const { name, skip, start } of representativeBrowsers) {
       await page.unroute("**/questions/unanswered*");
       await column.getByRole("button", { name: "Try again" }).click();
       await column.locator(".entry, .soft:not([role])").first().waitFor();
+    });
+
+    test("what a reply was made of, and the lines of the wire, have no other subject's style", async () => {
+      await using page = await open();
+      await send(page, "How tall is the lighthouse?");
+      await replyOn(page);
+      await page.locator(".notes .source").waitFor();
+      await page.locator("#wire .conversation").waitFor();
+      for (const [place, among] of [
+        [".notes", ".notes > span"],
+        [".events", "#wire li"],
+      ] as const)
+        assert.deepEqual(await strangers(page, place, among), []);
     });
   });
 }

@@ -29,7 +29,7 @@ export class SourceField {
         changed();
       },
     });
-    this.element = h("div", { class: "source" }, this.#lines, this.field);
+    this.element = h("div", { class: "source-field" }, this.#lines, this.field);
     this.#show();
   }
 
