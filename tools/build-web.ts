@@ -140,8 +140,8 @@ const smallStyle: Plugin = {
 };
 
 /**
- * Parts of the client that the widget never uses, by their files: it has one user, sets no limits, and every browser that it
- * runs in streams bodies.
+ * Parts of the client that the widget never uses, by their files: it has one user, sets no limits, shows neither progress nor
+ * who waits, and every browser that it runs in streams bodies.
  */
 const unused: Readonly<Record<string, RegExp>> = {
   client: /^ +(this\.(keys|clientTokens|endUsers|memories|usage|questions) = |requireLimits\().*$/gm,
@@ -152,6 +152,9 @@ const unused: Readonly<Record<string, RegExp>> = {
   errors: methods("get messageId"),
   review: methods("list"),
   "reply-stream": methods("get (?:messageId|joined|text)|cancel|#accepted|\\*#pieces"),
+  path: methods("get (?:progress|waitingSince)"),
+  seen: /^ +else if .*setWaiting\(.*$/gm,
+  sending: /^ +setWaiting\(.*$/gm,
   pages: methods("\\*\\[Symbol\\.asyncIterator\\]"),
 };
 
@@ -167,12 +170,15 @@ const smallClient: Plugin = {
     const late = 'const { OpenConversation } = await import("./conversation/mod.ts");';
     const soon = 'import { OpenConversation } from "./conversation/mod.ts";';
     for (const [name, parts] of Object.entries(unused))
-      onLoad({ filter: new RegExp(`client[\\\\/]((reply|http)[\\\\/])?${name}\\.ts$`) }, async ({ path }) => {
-        const code = (await readFile(path, "utf8")).replace(parts, "");
-        if (!code.includes(late)) return { contents: code, loader: "ts" };
-        const early = code.replace(late, "").replace("type { OpenConversation, ", "type { ");
-        return { contents: soon + early, loader: "ts" };
-      });
+      onLoad(
+        { filter: new RegExp(`client[\\\\/]((reply|http|conversation)[\\\\/])?${name}\\.ts$`) },
+        async ({ path }) => {
+          const code = (await readFile(path, "utf8")).replace(parts, "");
+          if (!code.includes(late)) return { contents: code, loader: "ts" };
+          const early = code.replace(late, "").replace("type { OpenConversation, ", "type { ");
+          return { contents: soon + early, loader: "ts" };
+        },
+      );
   },
 };
 

@@ -57,8 +57,9 @@ export async function follow(seen: SeenConversation, after?: string): Promise<vo
 
 /** Whether an event may tell of the message that is being sent: it is known a moment later which one that is. */
 function mayBeAsked({ asking }: SeenConversation, event: ConversationEvent): boolean {
-  if (event.type !== "message") return false;
-  return event.message.role === "user" && event.message.content === asking?.content;
+  return (
+    event.type === "message" && event.message.role === "user" && event.message.content === asking?.content
+  );
 }
 
 async function take(seen: SeenConversation, event: ConversationEventData, isFirst: boolean): Promise<void> {

@@ -20,7 +20,7 @@ export async function oneOfFew(signal: AbortSignal, full: () => void): Promise<(
   if (names.every((name) => held.some((lock) => lock.name === name))) full();
   const waiting = new AbortController();
   const stop = () => waiting.abort();
-  signal.addEventListener("abort", stop, { once: true });
+  signal.addEventListener("abort", stop);
   let isTaken = false;
   return new Promise((resolve) => {
     const take = () =>

@@ -93,7 +93,7 @@ export class OpenConversation {
 
   /** Whether there are messages before those of the path: see {@link OpenConversation.earlier}. */
   get hasEarlier(): boolean {
-    return (this.path[0]?.after ?? null) !== null;
+    return Boolean(this.path[0]?.after);
   }
 
   /** The reply that is being written, with its words so far. */
@@ -169,9 +169,13 @@ export class OpenConversation {
   }
 
   async #update(change: Parameters<ConversationClient["conversations"]["update"]>[1]): Promise<void> {
-    const conversation = await this.#seen.client.conversations.update(this.id, change);
-    // The stream tells of it, in its place among the other events.
-    if (!isTold(this.#seen)) await takeConversation(this.#seen, conversation);
+    const seen = this.#seen;
+    const before = seen.conversation;
+    const conversation = await seen.client.conversations.update(this.id, change);
+    if (!isTold(seen)) return takeConversation(seen, conversation);
+    // The stream tells of the path, in its place among the other events. What it has told meanwhile may be newer.
+    if (seen.conversation === before) seen.conversation = conversation;
+    tell(seen);
   }
 
   /** Stops the running reply, which keeps its words so far. */
@@ -202,7 +206,7 @@ export class OpenConversation {
   /** Reads the messages before the path's first one. */
   async earlier(): Promise<void> {
     const [first] = this.path;
-    if (!first || !this.hasEarlier) return;
+    if (!first?.after) return;
     takePage(this.#seen, await newestOf(this.#seen.client, this.id, { after: first.id }));
     tell(this.#seen);
   }

@@ -12,11 +12,11 @@ import { type ConversationClient, put, type SeenConversation, tell } from "./see
 const pageLength = 100;
 const mostPages = 10;
 
-/** The newest messages, first: of all branches, or those on the path before a message. */
+/** The newest messages, first: of all branches, or those on the path, before a message or at its end. */
 export function newestOf(
   { messages }: ConversationClient,
   id: string,
-  of: { readonly after: string } | { readonly path: "all" } = { path: "all" },
+  of: { readonly after?: string; readonly path?: "all" } = { path: "all" },
 ): Promise<Page<MessageResource>> {
   return messages.list(id, { order: "desc", limit: pageLength, ...of });
 }
@@ -48,7 +48,7 @@ export async function fill(
   const { client, id, conversation } = seen;
   takePage(seen, newest, known);
   if (newest.pagination.total === conversation.messageCount) return;
-  if (isThin(seen)) takePage(seen, await client.messages.list(id, { order: "desc", limit: pageLength }));
+  if (isThin(seen)) takePage(seen, await newestOf(client, id, {}));
   for (let page = newest, read = 1; page.hasNextPage && read < mostPages; read++) {
     page = await page.getNextPage();
     takePage(seen, page);

@@ -135,8 +135,14 @@ export function add(seen: SeenConversation, message: MessageResource): void {
   if (!isSeen) seen.end = message.id;
   if (message.id === seen.begun) seen.begun = undefined;
   if (message.role === "user") seen.progress = [];
+  else if (String(seen.conversation.waitingSince) < message.createdAt) setWaiting(seen, null);
   const { content, after, error } = seen.unsent ?? {};
   if (error !== undefined && message.content === content && message.after === after) seen.unsent = undefined; // it had arrived
+}
+
+/** Since when a question waits for a person, as far as it is known before the stream tells: what a person says ends it. */
+export function setWaiting(seen: SeenConversation, waitingSince: string | null): void {
+  seen.conversation = { ...seen.conversation, waitingSince };
 }
 
 /** A running reply goes on, up to an offset. */

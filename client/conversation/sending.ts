@@ -15,6 +15,7 @@ import {
   type SeenConversation,
   type Sending,
   setDeleted,
+  setWaiting,
   stateOf,
   tell,
   until,
@@ -115,10 +116,17 @@ async function ask(
   if (value?.type !== "progress") throw gone(seen);
   const { messageId, userMessageId } = value.progress;
   if (stream.waits) return ownQuestion(seen, await stream.final());
-  const reply = newMessage(id, { id: String(messageId), after: String(userMessageId) });
+  const reply = newMessage(id, String(messageId), String(userMessageId));
   if (!known.get(reply.id)) {
-    known.set(newMessage(id, { id: String(userMessageId), after, content }));
+    const question = {
+      content,
+      role: "user",
+      status: "completed",
+      completedAt: reply.createdAt,
+      inReplyTo: null,
+    } as const;
     known.set(reply);
+    known.set(newMessage(id, String(userMessageId), after, question));
     seen.progress = [];
     isBehind(seen, reply.id);
   }
@@ -134,8 +142,11 @@ async function ask(
  */
 function ownQuestion(seen: SeenConversation, question: MessageResource): string {
   const { id, after } = question;
-  if (!isTold(seen) || after === null || seen.known.get(after)) {
-    if (!seen.known.get(id)) isBehind(seen, id);
+  if (!isTold(seen) || !after || seen.known.get(after)) {
+    if (!seen.known.get(id)) {
+      isBehind(seen, id);
+      setWaiting(seen, seen.conversation.waitingSince ?? question.createdAt);
+    }
     seen.known.set(question);
     accept(seen);
   }
@@ -164,23 +175,23 @@ async function endOf(seen: SeenConversation, id: string): Promise<MessageResourc
   return reply;
 }
 
-/** A message that was accepted a moment ago, until it is told as it is stored. With words it is a question. */
+/** A message that was accepted a moment ago, until it is told as it is stored: a reply, or what `stored` says of it. */
 function newMessage(
   conversationId: string,
-  { id, after, content }: { id: string; after: string | null; content?: string },
+  id: string,
+  after: string | null,
+  stored?: Partial<MessageResource>,
 ): MessageResource {
-  const now = new Date().toISOString();
-  const isQuestion = content !== undefined;
   return {
     id,
     conversationId,
     after,
-    content: content ?? "",
-    role: isQuestion ? "user" : "assistant",
-    status: isQuestion ? "completed" : "in_progress",
-    completedAt: isQuestion ? now : null,
+    content: "",
+    role: "assistant",
+    status: "in_progress",
+    completedAt: null,
     author: null,
-    inReplyTo: isQuestion ? null : after,
+    inReplyTo: after,
     finishReason: null,
     usage: null,
     error: null,
@@ -189,6 +200,7 @@ function newMessage(
     attempt: 1,
     feedback: null,
     pendingCalls: null,
-    createdAt: now,
+    createdAt: new Date().toISOString(),
+    ...stored,
   };
 }

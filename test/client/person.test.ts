@@ -108,7 +108,6 @@ describe("an open conversation in which a person answers", () => {
     await shows(device, conversation, "Eva");
     await device.sees(() => conversation.answeredBy === "person");
     const question = await conversation.send("Fine.");
-    await device.sees(() => conversation.waitingSince !== null);
     assert.equal(conversation.waitingSince, question.createdAt);
     conversation.close();
   });
@@ -164,10 +163,9 @@ describe("an open conversation in which a person answers", () => {
     await using _ = chat;
     const conversation = await device.open(id);
     await conversation.handTo("person");
-    await device.sees(() => conversation.answeredBy === "person");
     await conversation.send("Anybody?");
     await conversation.handTo("twin");
-    await device.sees(() => conversation.answeredBy === "twin" && conversation.waitingSince === null);
+    assert.deepEqual([conversation.answeredBy, conversation.waitingSince], ["twin", null]);
     const sent = conversation.send("Twin?");
     const run = await chat.engine.next();
     run.write("Yes.");
@@ -175,6 +173,47 @@ describe("an open conversation in which a person answers", () => {
     assert.equal((await sent).content, "Yes.");
     assert.deepEqual(seen(conversation), ["Anybody?", "Twin?", "Yes."]);
     assert.equal((await client.messages.list(id)).pagination.total, 3);
+    conversation.close();
+  });
+
+  test("knows who answers, and that a question waits, once the promise resolves", async () => {
+    const { chat, device, client, id } = await open();
+    await using _ = chat;
+    const conversation = await device.open(id);
+    await device.sees(() => device.streams === 1);
+    await conversation.handTo("person");
+    assert.equal(conversation.answeredBy, "person");
+    const question = await conversation.send("Anybody?");
+    assert.equal(conversation.waitingSince, question.createdAt);
+    await conversation.send("Hello?");
+    assert.equal(conversation.waitingSince, question.createdAt);
+    await chat.clock.advance(1);
+    await client.messages.say(id, { content: "I come.", author: "Eva" });
+    await shows(device, conversation, "Anybody?", "Hello?", "Eva");
+    assert.equal(conversation.waitingSince, null);
+    await conversation.handTo("twin");
+    assert.equal(conversation.answeredBy, "twin");
+    conversation.close();
+  });
+
+  test("takes nothing back that was told while the answer was on its way", async () => {
+    const { chat, device, client, id } = await open();
+    await using _ = chat;
+    const conversation = await device.open(id);
+    await device.sees(() => device.streams === 1);
+    device.service = {
+      async fetch(request) {
+        const response = await chat.service.fetch(request);
+        if (request.method !== "PATCH") return response;
+        device.service = chat.service;
+        await device.sees(() => conversation.answeredBy === "person");
+        await client.conversations.update(id, { answeredBy: "twin" });
+        await device.sees(() => conversation.answeredBy === "twin");
+        return response;
+      },
+    };
+    await conversation.handTo("person");
+    assert.equal(conversation.answeredBy, "twin");
     conversation.close();
   });
 
