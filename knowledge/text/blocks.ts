@@ -130,7 +130,7 @@ const longestPiece = 4 * portion;
 /** A line that is longer is cut behind a word: for more, the lexer's patterns have no stack. */
 const longestRead = 1_048_576;
 const blockOrItem = /\n(?=[ \t]*\n\S|[-*+] |\d{1,9}[.)] )/gu;
-const tableHead = /^.*\|.*\n[ \t|]*:?-[ \t|:-]*\n/u;
+const tableHead = /^(?=.*\|).*\n[ \t|]*:?-[ \t|:-]*\n/u;
 
 /** Cuts a text that is long before blocks and items, outside of code. A table that is cut goes on with its head. */
 function piecesOf(text: string): string[] {

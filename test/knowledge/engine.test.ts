@@ -154,6 +154,7 @@ test("many lines or items, and lines that are almost a heading or code, take no 
     "~~~ a\n".repeat(100_000),
     "{{".repeat(200_000),
     "<div>\n\n".repeat(100_000),
+    "|".repeat(500_000),
     `| a | b |\n|---|---|\n${Array.from({ length: 50_000 }, (_, row) => `| ${row} | x |\n`).join("")}`,
   ]) {
     await createKnowledgeIndex({ name: "Odd", instructions: text }); // each once took more than 10 seconds
