@@ -49,7 +49,7 @@ export function* toPassages(section: Section, position: number): Steps<Passage[]
     yield* visitAll(parts, lengthOf, portion, (part) => titled.push({ ...shared, ...part }));
   }
   if (children.length > 0 && whole.length <= introductionLength) {
-    const indexed = [whole, ...children.map((child) => child.heading)].join("\n");
+    const indexed = [whole, ...namesBelow(section)].join("\n");
     return [{ ...shared, text: overview(section), indexed }, ...titled];
   }
   // Text without headings has a subject a paragraph.
@@ -69,8 +69,20 @@ function lengthOf({ text }: { readonly text: string }): number {
 function overview(section: Section): string {
   const full = fullText(section, sectionLength);
   if (full !== undefined) return full;
-  const names = section.children.map((child) => `- **${child.heading}**`);
+  const names = namesBelow(section).map((name) => `- **${name}**`);
   return joinBlocks([ownText(section), names.join("\n")]);
+}
+
+/** What the sections below one are called, as many as a passage may have. */
+function namesBelow({ children }: Section): string[] {
+  const names: string[] = [];
+  let left = longestPassage;
+  for (const { heading } of children) {
+    left -= heading.length + 1;
+    if (left < 0) break;
+    names.push(heading);
+  }
+  return names;
 }
 
 /** All of a section, with the sections below it. Undefined: it has more than so many characters. */

@@ -127,3 +127,11 @@ test("a long section is cut into passages between paragraphs and items, but code
 test("stop words and single letters say nothing", async () => {
   assert.deepEqual(await wordsOf("What is the X of a lamp?"), ["lamp"]);
 });
+
+test("a section with thousands below it names those that fit into a passage", async () => {
+  const below = Array.from({ length: 5_000 }, (_, at) => `## Room ${at}\n\nIt has ${at} beds.`);
+  const [first, second] = await passagesOf(["# Rooms", "# Guests\n\nThey sleep.", ...below].join("\n\n"));
+  assert.deepEqual([first?.heading, second?.heading], ["Guests", "Room 0"]);
+  assert.match(first?.text ?? "", /^They sleep\.\n\n- \*\*Room 0\*\*\n- \*\*Room 1\*\*\n/u);
+  assert.ok((first?.text.length ?? 0) < 8_000);
+});
