@@ -17,7 +17,7 @@ import {
   type Voice,
 } from "../text/sections.ts";
 import type { KnowledgeWarning } from "../text/source.ts";
-import { inTurns, portion, type Steps, visitAll } from "../text/steps.ts";
+import { inTurns, ofEach, portion, type Steps, visitAll } from "../text/steps.ts";
 import { type Embed, Meanings, type Near } from "./meaning.ts";
 import { type Called, Names } from "./names.ts";
 import { PostingsBuilder } from "./postings.ts";
@@ -90,6 +90,7 @@ export class KnowledgeIndex {
   /** @internal Use {@link createKnowledgeIndex}. */
   constructor(
     { voice, persona, warnings, sections }: TwinText,
+    topics: readonly string[],
     language: Language,
     passages: readonly Passage[],
     names: Names,
@@ -102,7 +103,7 @@ export class KnowledgeIndex {
     this.persona = persona;
     this.warnings = warnings;
     this.passages = passages;
-    this.topics = topicsOf(sections);
+    this.topics = topics;
     this.names = names;
     this.ranking = ranking;
     this.#sections = sections;
@@ -240,7 +241,7 @@ function* indexInSteps(
       for (const passage of yield* toPassages(section, part.section + at)) {
         passages.push(passage);
         builder.add(...termsOfPassage(passage, language));
-        done += passage.text.length;
+        done += ofEach + passage.text.length;
         if (done < portion) continue;
         done = 0;
         yield;
@@ -259,7 +260,17 @@ function* indexInSteps(
   const meanings = embed && new Meanings(embed, sections.map(textWithPath), clock);
   const names = yield* Names.read(passages, language);
   const ranking = new Ranking(passages, yield* builder.build(), language, name);
-  return new KnowledgeIndex({ ...own, sections }, language, passages, names, ranking, meanings, parts);
+  const topics = yield* topicsOf(sections);
+  return new KnowledgeIndex(
+    { ...own, sections },
+    topics,
+    language,
+    passages,
+    names,
+    ranking,
+    meanings,
+    parts,
+  );
 }
 
 /** A text of a twin, the instructions or a document, and what an index has of it. */
@@ -272,6 +283,10 @@ interface Part {
   readonly section: number;
   readonly passage: number;
   readonly passages: number;
+}
+
+function sizeOfHeading({ heading }: Section): number {
+  return heading.length;
 }
 
 function lengthOf({ text }: Passage): number {
@@ -310,10 +325,15 @@ export function withoutMiddle(text: string): string {
   return `${text.slice(0, longestQuestion / 2)}\n${text.slice(-longestQuestion / 2)}`;
 }
 
-function topicsOf(sections: readonly Section[]): string[] {
-  const paths = sections.map(({ parents, heading }) => [...parents, heading]);
-  let topics: string[] = [];
-  for (let depth = 0; topics.length < 2 && paths.some((path) => path.length > depth); depth++)
-    topics = [...new Set(paths.flatMap((path) => path[depth] ?? path.at(-1) ?? []))];
-  return topics;
+/** The headings of the outermost level that has more than one. */
+function* topicsOf(sections: readonly Section[]): Steps<string[]> {
+  const deepest = sections.reduce((most, { parents }) => Math.max(most, parents.length), 0);
+  let topics = new Set<string>();
+  for (let depth = 0; topics.size < 2 && depth <= deepest; depth++) {
+    topics = new Set();
+    yield* visitAll(sections, sizeOfHeading, portion, ({ parents, heading }) =>
+      topics.add(parents[depth] ?? heading),
+    );
+  }
+  return [...topics];
 }

@@ -6,7 +6,7 @@
 
 import type { Language } from "../languages/mod.ts";
 import type { Passage } from "../text/passages.ts";
-import { type Steps, visitAll } from "../text/steps.ts";
+import { portion, type Steps, visitAll } from "../text/steps.ts";
 import { fold, normalize } from "./normalize.ts";
 import { isSpaced, withoutParticle } from "./terms.ts";
 
@@ -47,10 +47,6 @@ function keysOf(phrase: string): [normal: string, folded: string] {
   return [key, `${fold(key)} folded`];
 }
 
-/** How many passages are read before everything else gets a turn: some milliseconds. */
-const portion = 500;
-const one = () => 1;
-
 /** The names and further questions of passages. */
 export class Names {
   readonly #asked = new Phrases();
@@ -70,7 +66,7 @@ export class Names {
   static *read(passages: readonly Passage[], language: Language): Steps<Names> {
     const names = new Names(language);
     const sections = passages.filter((passage, at) => passage.section !== passages[at - 1]?.section);
-    yield* visitAll(sections, one, portion, (passage) => {
+    yield* visitAll(sections, sizeOf, portion, (passage) => {
       for (const phrase of passage.askedAs) names.#asked.add(phrase, passage);
       names.#name(passage.heading, passage);
       const [number] = citation.exec(passage.heading) ?? [];
@@ -79,14 +75,14 @@ export class Names {
       names.#sections.set(passage.heading, namesakes);
       namesakes.push(passage);
     });
-    yield* visitAll(passages, one, portion, (passage) => {
+    yield* visitAll(passages, sizeOf, portion, (passage) => {
       const { title } = passage;
       if (title) names.#asked.add(title, passage);
       // Items and rows that have a number: "E21".
       if (title && /\p{Nd}/u.test(title)) names.#name(title, passage);
     });
     const parents = new Set<string>();
-    yield* visitAll(sections, one, portion, (passage) => {
+    yield* visitAll(sections, sizeOf, portion, (passage) => {
       for (const parent of passage.parents) if (!parents.has(parent)) names.#name(parent, passage);
       for (const parent of passage.parents) parents.add(parent);
     });
@@ -139,6 +135,10 @@ export class Names {
     const start = fold(normalize(parts[0] ?? ""));
     this.#lengths.set(start, Math.max(this.#lengths.get(start) ?? 0, parts.length));
   }
+}
+
+function sizeOf({ heading, title = "" }: Passage): number {
+  return heading.length + title.length;
 }
 
 /** The words of a text. Those of scripts without spaces are characters. */

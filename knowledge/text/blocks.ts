@@ -8,7 +8,7 @@ import { Lexer, type Token, type Tokens } from "marked";
 import { mostIndexedLines } from "../../core/twins/twins.ts";
 import { MarkdownWriter } from "./html.ts";
 import { type KnowledgeWarning, readSource, type Source } from "./source.ts";
-import { findInLines, portion, type Steps, visitAll } from "./steps.ts";
+import { LineSearch, portion, type Steps, visitAll, visitLines } from "./steps.ts";
 
 /** A piece of Markdown. */
 export type Block =
@@ -45,13 +45,20 @@ export function roomOfTwin(): Room {
 }
 
 /** As many lines of a text as there is room for, which they take, and a warning where that is not all of it. */
-export function withinRoom(text: string, room: Room): Source {
-  const lines = room.lines;
+export function* withinRoom(text: string, room: Room): Steps<Source> {
+  const { lines } = room;
   const lineEnds = /\r\n?|\n/gu;
-  for (; room.lines > 0; room.lines--) if (!lineEnds.test(text)) return { text, warnings: [] };
+  let [read, end] = [0, 0];
+  yield* visitLines(text, (part) => {
+    if (room.lines === 0) return;
+    lineEnds.lastIndex = 0;
+    while (room.lines > 0 && lineEnds.test(part)) room.lines--;
+    end = read + (room.lines > 0 ? part.length : lineEnds.lastIndex);
+    read += part.length;
+  });
   const message = `The text is not read from here on: a twin's texts have ${mostIndexedLines.toLocaleString("en")} lines together at most.`;
-  const isCut = lineEnds.lastIndex < text.length;
-  return { text: text.slice(0, lineEnds.lastIndex), warnings: isCut ? [{ line: lines + 1, message }] : [] };
+  const isCut = end < text.length;
+  return { text: text.slice(0, end), warnings: isCut ? [{ line: lines + 1, message }] : [] };
 }
 
 /** Cuts Markdown into blocks, as far as there is room. Never throws: all text is Markdown. `isMdx`: MDX is. */
@@ -59,20 +66,21 @@ export function* readBlocks(markdown: string, room: Room, isMdx = false): Steps<
   const source = yield* readSource(markdown, isMdx);
   const lexer = new Lexer({ gfm: true });
   const { lines } = room;
-  const read = withinRoom(source.text, room);
+  const read = yield* withinRoom(source.text, room);
   const warnings = [...source.warnings, ...read.warnings];
   let tokens = yield* readTokens(read.text, lexer);
   if (tokens.some(isHtml)) {
     room.lines = lines; // what becomes of the elements takes the place of the text
-    const written = withinRoom(yield* withoutHtml(tokens), room);
+    const written = yield* withinRoom(yield* withoutHtml(tokens), room);
     warnings.push(...written.warnings);
     tokens = yield* readTokens(written.text, lexer);
   }
   const notes = new Map<string, string>();
-  const shown = tokens.filter(({ type, raw }) => {
-    const [, name, note] = (type === "paragraph" && noteLine.exec(raw)) || [];
+  const shown: Token[] = [];
+  yield* visitAll(tokens, lengthOf, portion, (token) => {
+    const [, name, note] = (token.type === "paragraph" && noteLine.exec(token.raw)) || [];
     if (name && note) notes.set(name, note.trim());
-    return !name;
+    if (!name) shown.push(token);
   });
   const resolve = (block: string) => {
     const linked = block.replace(referenceLink, (whole, label: string, name: string) => {
@@ -99,60 +107,71 @@ const marks =
 function* readTokens(text: string, lexer: Lexer): Steps<Token[]> {
   const tokens: Token[] = [];
   function* read(part: string): Steps<void> {
-    for (const [at, piece] of piecesOf(part).entries()) {
-      if (at > 0) yield;
+    for (const piece of piecesOf(part)) {
+      if (tokens.length > 0) yield;
       for (const token of lexer.blockTokens(piece, [])) tokens.push(token);
     }
   }
+  const search = new LineSearch(text);
   let [readUntil, next] = [0, 0];
   for (;;) {
-    const found = yield* findInLines(marks, text, next);
+    const found = yield* search.find(marks, next);
     if (!found) break;
     const { fence, element } = found.groups;
     next = found.end;
     if (fence ?? element) {
       const end = fence ? `^[ \\t]*${fence}[\`~]*[ \\t]*$` : `</${element}>`;
-      const behind = yield* findInLines(new RegExp(end, "gimu"), text, next);
+      const behind = yield* search.find(new RegExp(end, "gimu"), next);
       if (!behind) break;
       next = behind.end;
     } else if (found.index - readUntil > portion) {
       yield* read(text.slice(readUntil, found.index));
       readUntil = found.index;
-      yield;
     }
   }
   yield* read(text.slice(readUntil));
   return tokens;
 }
 
-/** Where there is no block or item, a text is cut at the end of a line, this far from the last cut, in code units. */
-const longestPiece = 4 * portion;
-/** A line that is longer is cut behind a word: for more, the lexer's patterns have no stack. */
-const longestRead = 1_048_576;
+/** As many lines are read at once: short ones take the longest for what they have. */
+const mostLines = 1_000;
+/** Where there is no block or item, a text is cut at the end of a line or else a word, so many times further on. */
+const longestPiece = 4;
 const blockOrItem = /\n(?=[ \t]*\n\S|[-*+] |\d{1,9}[.)] )/gu;
 const tableHead = /^(?=.*\|).*\n[ \t|]*:?-[ \t|:-]*\n/u;
 
 /** Cuts a text that is long before blocks and items, outside of code. A table that is cut goes on with its head. */
-function piecesOf(text: string): string[] {
-  const pieces: string[] = [];
+function* piecesOf(text: string): Generator<string> {
   let [from, head] = [0, ""];
-  while (text.length - from > portion) {
-    const most = text.slice(from, from + longestPiece);
-    blockOrItem.lastIndex = portion;
-    const next = blockOrItem.exec(most)?.index;
-    if (next === undefined && from + most.length === text.length) break;
-    const line = text.slice(from, from + longestRead);
+  for (;;) {
+    const length = lengthOfLines(text, from);
+    const farthest = longestPiece * length;
+    const most = text.slice(from, from + longestPiece * portion);
+    blockOrItem.lastIndex = length;
+    const next = blockOrItem.exec(most.slice(0, farthest))?.index;
+    if (next === undefined && text.length - from <= farthest) break;
     const at =
       next ??
-      (most.lastIndexOf("\n") + 1 || line.indexOf("\n") + 1 || line.lastIndexOf(" ") + 1 || line.length);
+      (most.lastIndexOf("\n", farthest - 1) + 1 || most.lastIndexOf(" ", farthest - 1) + 1 || farthest);
     const end = outsideOfCode(most, at);
     const piece = head + text.slice(from, from + end);
-    pieces.push(piece);
+    yield piece;
     const last = piece.slice(piece.lastIndexOf("\n\n") + 1).trimStart();
     head = next === undefined ? (tableHead.exec(last)?.[0] ?? "") : "";
     from += end;
   }
-  return [...pieces, head + text.slice(from)];
+  yield head + text.slice(from);
+}
+
+/** How long a portion of a text is, which ends sooner where lines are short. */
+function lengthOfLines(text: string, from: number): number {
+  let end = from;
+  for (let lines = 0; lines < mostLines && end - from < portion; lines++) {
+    const next = text.indexOf("\n", end) + 1;
+    if (next === 0) return portion;
+    end = next;
+  }
+  return Math.min(end - from, portion);
 }
 
 /** A place, or, if it is within a code block, that before the block, or behind one that the text begins with. */

@@ -100,7 +100,12 @@ export function* instructionsInSteps(
 ): Steps<TwinText> {
   const { blocks, warnings } = yield* readBlocks(markdown, room);
   const { sections, voice, persona } = yield* divide(blocks, null, findTitle(blocks, name));
-  return { sections, voice: readVoice(voice), persona: persona.join("\n\n").trim(), warnings };
+  return {
+    sections,
+    voice: yield* readVoice(voice),
+    persona: persona.join("\n\n").trim(),
+    warnings,
+  };
 }
 
 /**
@@ -126,7 +131,7 @@ export function* documentInSteps(
 ): Steps<Pick<TwinText, "sections" | "warnings">> {
   const fileName = path.replace(/^.*\/|\.[^./]+$/gu, "").replace(/[-_]+/gu, " ");
   if (/\.txt$/iu.test(path)) {
-    const { text: plain, warnings } = withinRoom(text, room);
+    const { text: plain, warnings } = yield* withinRoom(text, room);
     const blocks: Block[] = [{ kind: "heading", level: 0, text: fileName }];
     for (const paragraph of yield* paragraphsOf(plain)) blocks.push({ kind: "text", text: paragraph });
     const { sections } = yield* divide(blocks, path);
@@ -199,7 +204,14 @@ function* divide(blocks: readonly Block[], document: string | null, title?: Bloc
   });
   // Those that have something to say, by themselves or in their parts, which come after them.
   const says = (section: OpenSection) => section.blocks.length + section.children.length > 0;
-  for (const section of sections.toReversed()) section.children = section.children.filter(says);
+  yield* visitAll(
+    sections.toReversed(),
+    ({ children }) => children.length,
+    portion,
+    (section) => {
+      section.children = section.children.filter(says);
+    },
+  );
   return { sections: sections.filter(says), persona, voice };
 }
 
@@ -229,15 +241,17 @@ function isContents(block: Block): boolean {
   return "text" in block && block.text.split("\n").every((line) => linkToSection.test(line));
 }
 
-function readVoice(blocks: readonly string[]): Voice {
+function* readVoice(blocks: readonly string[]): Steps<Voice> {
   const voice = new Map<string, string[]>();
-  for (const line of blocks.flatMap((block) => block.split("\n"))) {
+  const read = (line: string) => {
     const [, label, phrase] = /^\s*[-*+]\s+([^\s:][^:]*):\s*(\S.*)$/u.exec(line) ?? [];
     const occasion = label?.trim().toLowerCase();
-    if (!occasion || !phrase) continue;
+    if (!occasion || !phrase) return;
     const phrases = voice.get(occasion);
     if (phrases) phrases.push(phrase.trim());
     else voice.set(occasion, [phrase.trim()]);
-  }
+  };
+  const sizeOf = (block: string) => block.length;
+  yield* visitAll(blocks, sizeOf, portion, (block) => block.split("\n").forEach(read));
   return voice;
 }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { changeLines, type Found, findInLines, portion, type Steps } from "./steps.ts";
+import { changeLines, type Found, LineSearch, type Steps } from "./steps.ts";
 
 /** A fault in a text that its author should know of. */
 export interface KnowledgeWarning {
@@ -38,6 +38,7 @@ const beginnings = new RegExp(
 );
 const commentEnds: Readonly<Record<string, string>> = { "<!--": "-->", "{/*": "\\*/\\}", "%%": "%%" };
 const behindBox = /^(?! {4}|\t|[ \t]*$)/gmu;
+const longList = /[^;]*(?:;[^;]*){0,999}/gu;
 const askedAs = /^\s*asked as:([\s\S]*?)(?:-->|\*\/\}|%%)?$/iu;
 
 /** Takes the comments out of Markdown, and drops the beginning of a code block or comment that never ends. */
@@ -53,27 +54,21 @@ export function* readSource(markdown: string, isMdx = false): Steps<Source> {
 /** `line`: the one that the text begins at. */
 function* toPlain(text: string, isMdx: boolean, line: number, warnings: KnowledgeWarning[]): Steps<string> {
   const kept: string[] = [];
-  let [keptUntil, lineNow, countedUntil, turnedAt] = [0, line, 0, 0];
+  const search = new LineSearch(text);
+  let [keptUntil, lineNow, countedUntil] = [0, line, 0];
   const keep = function* (until: number, next: number): Steps<void> {
     kept.push(yield* changeLines(text.slice(keptUntil, until), (lines) => withoutAdditions(lines, isMdx)));
     keptUntil = next;
   };
   const lineAt = (at: number) => {
-    for (
-      let end = text.indexOf("\n", countedUntil);
-      end >= 0 && end < at;
-      end = text.indexOf("\n", end + 1)
-    ) {
-      lineNow++;
-    }
-    countedUntil = at;
+    for (; countedUntil < at; countedUntil++) if (text.charAt(countedUntil) === "\n") lineNow++;
     return lineNow;
   };
   const unclosed = new Set<string>();
   const endOf = function* (what: string, mark: string, { index, end }: Found): Steps<number | undefined> {
     if (unclosed.has(mark)) return undefined;
     const ending = new RegExp(commentEnds[mark] ?? `^[ \\t]*${mark}[\`~]*[ \\t]*$`, "gmu");
-    const found = yield* findInLines(ending, text, end);
+    const found = yield* search.find(ending, end);
     if (found) return found.end;
     unclosed.add(mark);
     const message = `The ${what} that begins with ${mark} is not closed.`;
@@ -82,13 +77,9 @@ function* toPlain(text: string, isMdx: boolean, line: number, warnings: Knowledg
   };
   let next = 0;
   for (;;) {
-    const found = yield* findInLines(beginnings, text, next);
+    const found = yield* search.find(beginnings, next);
     if (!found) break;
     const { fence, box, title, comment } = found.groups;
-    if (found.index - turnedAt > portion) {
-      turnedAt = found.index;
-      yield;
-    }
     const { index: from, end: to } = found;
     next = to;
     if (fence !== undefined) {
@@ -97,7 +88,7 @@ function* toPlain(text: string, isMdx: boolean, line: number, warnings: Knowledg
       yield* keep(from, end ?? to);
       if (end !== undefined) kept.push(text.slice(from, end));
     } else if (box !== undefined) {
-      const behind = yield* findInLines(behindBox, text, to + 1);
+      const behind = yield* search.find(behindBox, to + 1);
       const end = behind ? behind.index - 1 : text.length;
       yield* keep(from, end);
       const inner = yield* changeLines(text.slice(to, end), (lines) => lines.replace(/^(?: {4}|\t)/gmu, ""));
@@ -110,7 +101,9 @@ function* toPlain(text: string, isMdx: boolean, line: number, warnings: Knowledg
       // Of the same space or line break before and after it, one is left.
       const isBetween = /\s/u.test(text.charAt(end)) && text.charAt(end) === text.charAt(from - 1);
       yield* keep(from, isBetween ? end + 1 : end);
-      if (asked !== undefined) kept.push(`\n<!-- asked as: ${asked.replaceAll("\n", ";")} -->\n`);
+      // In comments that are no longer than what is read at once.
+      for (const phrases of asked?.replaceAll("\n", ";").match(longList) ?? [])
+        kept.push(`\n<!-- asked as: ${phrases} -->\n`);
     } else continue; // code in a line
     next = keptUntil;
   }

@@ -38,6 +38,9 @@ async function runSteps<Result>(steps: Steps<Result>, clock: Clock): Promise<Res
   return step.value;
 }
 
+/** What an item takes besides its size: thousands of tiny ones would be a long step. */
+export const ofEach = 32;
+
 /** Visits all items, in steps of about so many units, of which an item has `sizeOf`. */
 export function* visitAll<Item>(
   items: Iterable<Item>,
@@ -48,7 +51,7 @@ export function* visitAll<Item>(
   let visited = 0;
   for (const item of items) {
     visit(item);
-    visited += sizeOf(item);
+    visited += sizeOf(item) + ofEach;
     if (visited < ofStep) continue;
     visited = 0;
     yield;
@@ -92,19 +95,34 @@ export interface Found {
 /** How many characters before the place where it begins to look a pattern can look back at. */
 const lookedBackAt = 256;
 
-/** What a pattern finds next from a place on. It is global, and what it finds is within a line. */
-export function* findInLines(pattern: RegExp, text: string, from: number): Steps<Found | undefined> {
-  for (let at = from; at < text.length; ) {
-    if (at > from) yield;
-    const begin = Math.max(0, at - lookedBackAt);
-    const end = lineEnd(text, at + portion);
-    pattern.lastIndex = at - begin;
-    const found = pattern.exec(text.slice(begin, end));
-    if (found) {
-      return { index: begin + found.index, end: begin + pattern.lastIndex, groups: found.groups ?? {} };
-    }
-    // Of a line that is cut, what begins before the cut may end behind it.
-    at = end === text.length || text.charAt(end - 1) === "\n" ? end : end - lookedBackAt;
+/** Finds patterns in a text, in steps of about a portion, however many it finds in one. */
+export class LineSearch {
+  readonly #text: string;
+  #turnedAt = 0;
+
+  constructor(text: string) {
+    this.#text = text;
   }
-  return undefined;
+
+  /** What a pattern finds next from a place on. It is global, and what it finds is within a line. */
+  *find(pattern: RegExp, from: number): Steps<Found | undefined> {
+    const text = this.#text;
+    for (let at = from; at < text.length; ) {
+      // One that was searched for in vain has gone ahead.
+      if (Math.abs(at - this.#turnedAt) >= portion) {
+        this.#turnedAt = at;
+        yield;
+      }
+      const begin = Math.max(0, at - lookedBackAt);
+      const end = lineEnd(text, at + portion);
+      pattern.lastIndex = at - begin;
+      const found = pattern.exec(text.slice(begin, end));
+      if (found) {
+        return { index: begin + found.index, end: begin + pattern.lastIndex, groups: found.groups ?? {} };
+      }
+      // Of a line that is cut, what begins before the cut may end behind it.
+      at = end === text.length || text.charAt(end - 1) === "\n" ? end : end - lookedBackAt;
+    }
+    return undefined;
+  }
 }

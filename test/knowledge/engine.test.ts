@@ -246,6 +246,25 @@ test("a long document is read in portions, which end at headings that are in no 
   assert.match(first?.text ?? "", /\[the list\]\(https:\/\/example\.com\/lamps\)[\s\S]*# light 7\n/u);
 });
 
+for (const [what, text] of [
+  ["code blocks", "```\na\n```\n".repeat(30_000)],
+  ["items", "- a\n".repeat(75_000)],
+]) {
+  test(`others have turns while thousands of tiny ${what} are read`, async () => {
+    let turns = 0;
+    const clock: Clock = {
+      now: () => 0,
+      after(_milliseconds, callback) {
+        turns++;
+        setImmediate(callback);
+        return () => {};
+      },
+    };
+    await createKnowledgeIndex({ name: "Odd", instructions: text ?? "" }, { clock });
+    assert.ok(turns > 100, `${turns} turns`);
+  });
+}
+
 const towers = (number: number, oil: string) => ({
   path: `tower-${number}.md`,
   text: Array.from(
