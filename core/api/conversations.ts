@@ -4,7 +4,7 @@
  * @module
  */
 
-import { keyRequired } from "../auth/credentials.ts";
+import { keyRequired, readApiKey } from "../auth/credentials.ts";
 import { invalidApiKey } from "../auth/key-lookup.ts";
 import { claimOf, once, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type CallerReach, type HandlerContext, route } from "../http/route.ts";
@@ -127,6 +127,7 @@ export const conversationRoutes = [
       const { owner, endUser } = reach;
       const events = await replies.streamConversation({
         ...{ reach, conversation, after: query.after, path, requestId, recheck, memory },
+        credential: key ? readApiKey(fields) : requestId, // a host's user is known by the request alone
         caller: JSON.stringify(endUser === undefined && key ? [key.id] : [owner, endUser]),
       });
       return { events };

@@ -31,7 +31,9 @@ export interface ConversationFollow {
   readonly caller: string;
   /** The request that follows. */
   readonly requestId: string;
-  /** Looks at the credential again. Rejects with an {@link ApiError} once it has ended. */
+  /** Names the credential: one look at it is for all streams of the same name. */
+  readonly credential: string;
+  /** Looks at it again. Rejects with an {@link ApiError} once it has ended. */
   readonly recheck: (maxAgeMs: number) => Promise<unknown>;
   /** What is held for its answer. */
   readonly memory: Held;
@@ -77,7 +79,8 @@ interface StreamContext
 export class ConversationStreams {
   readonly #context: StreamContext;
   readonly #most: number;
-  readonly #open = new Set<ConversationStream>();
+  /** The credentials of those that are open, by name. */
+  readonly #credentials = new Map<string, WatchedCredential>();
   readonly #counts = new RunningCounts(tooManyStreams);
 
   /** `most`: how many a caller may have open. */
@@ -97,10 +100,17 @@ export class ConversationStreams {
     const release = () => this.#counts.leave(limits);
     try {
       const start = await findStart(this.#context, follow);
-      const stream = new ConversationStream(this.#context, follow, start, () => {
-        if (this.#open.delete(stream)) release();
+      const { credential: name, recheck } = follow;
+      const now = this.#context.clock.now();
+      const credential = this.#credentials.get(name) ?? new WatchedCredential(recheck, now);
+      this.#credentials.set(name, credential);
+      const { streams } = credential;
+      const stream = new ConversationStream(this.#context, follow, start, credential, () => {
+        if (!streams.delete(stream)) return;
+        release();
+        if (streams.size === 0) this.#credentials.delete(name);
       });
-      this.#open.add(stream);
+      streams.add(stream);
       return stream;
     } catch (error) {
       release();
@@ -110,7 +120,38 @@ export class ConversationStreams {
 
   /** Ends all streams, because this process stops. */
   close(): void {
-    for (const stream of [...this.#open]) stream.end();
+    for (const { streams } of this.#credentials.values()) for (const stream of streams) stream.end();
+  }
+}
+
+/** A credential that is looked at for all of its streams, whichever of them finds that it is time. */
+class WatchedCredential {
+  readonly streams = new Set<ConversationStream>();
+  readonly #recheck: ConversationFollow["recheck"];
+  /** When the last look began: its end may never come, as in a worker, if the request that it began in has ended. */
+  #lookedAt: number;
+
+  constructor(recheck: ConversationFollow["recheck"], now: number) {
+    this.#recheck = recheck;
+    this.#lookedAt = now;
+  }
+
+  /** Looks at it if it is time. Returns how long it can wait, in milliseconds. */
+  tick(now: number): number {
+    const wait = recheckMs - Math.abs(now - this.#lookedAt); // the clock may have been set back
+    if (wait > 0) return wait;
+    this.#lookedAt = now;
+    void this.#look();
+    return recheckMs;
+  }
+
+  async #look(): Promise<void> {
+    try {
+      await this.#recheck(recordMs);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status >= 500) return;
+      for (const stream of this.streams) stream.end();
+    }
   }
 }
 
@@ -188,7 +229,9 @@ class ConversationStream implements EventStream {
   readonly heartbeatMs: number;
   readonly memory: Held;
   readonly #context: StreamContext;
-  readonly #follow: ConversationFollow;
+  readonly #reach: Reach;
+  readonly #requestId: string;
+  readonly #credential: WatchedCredential;
   readonly #events: ConversationEvents;
   readonly #closed: () => void;
   /** The conversation as the client knows it: of a message that it is told, it takes the path to end there. */
@@ -208,21 +251,26 @@ class ConversationStream implements EventStream {
   #ended = false;
   #wake: ((urgent: boolean) => void) | undefined;
   #looking: Repetition | undefined;
-  /** When its credential was looked at last. Infinite: that is being done. */
-  #checkedAt: number;
   #stopWatching = () => {};
   #failing = false;
 
-  constructor(context: StreamContext, follow: ConversationFollow, start: Start, closed: () => void) {
+  constructor(
+    context: StreamContext,
+    follow: ConversationFollow,
+    start: Start,
+    credential: WatchedCredential,
+    closed: () => void,
+  ) {
     this.clock = context.clock;
     this.heartbeatMs = context.heartbeatMs;
     this.memory = follow.memory;
     this.#context = context;
-    this.#follow = follow;
+    this.#reach = follow.reach;
+    this.#requestId = follow.requestId;
+    this.#credential = credential;
     this.#closed = closed;
     this.#known = follow.conversation;
     this.#next = start.next;
-    this.#checkedAt = context.clock.now();
     this.#events = new ConversationEvents(follow.requestId, start.id, context.retentionDays);
     const text = this.#events.conversation(this.#known);
     const { within } = start;
@@ -246,7 +294,7 @@ class ConversationStream implements EventStream {
   }
 
   get #observed(): FollowedStream {
-    return { requestId: this.#follow.requestId, messageId: undefined };
+    return { requestId: this.#requestId, messageId: undefined };
   }
 
   readonly #replyWoke = (urgent: boolean): void => this.#wake?.(urgent);
@@ -308,20 +356,7 @@ class ConversationStream implements EventStream {
   }
 
   tick(): number {
-    const wait = recheckMs - Math.abs(this.clock.now() - this.#checkedAt); // the clock may have been set back
-    if (wait > 0) return wait;
-    if (Number.isFinite(this.#checkedAt)) void this.#recheck();
-    return recheckMs;
-  }
-
-  async #recheck(): Promise<void> {
-    this.#checkedAt = Number.POSITIVE_INFINITY;
-    try {
-      await this.#follow.recheck(recordMs);
-    } catch (error) {
-      if (error instanceof ApiError && error.status < 500) this.end();
-    }
-    this.#checkedAt = this.clock.now();
+    return this.#credential.tick(this.clock.now());
   }
 
   async #look(): Promise<void> {
@@ -341,13 +376,12 @@ class ConversationStream implements EventStream {
   /** Reads what has changed, once what was read before has been taken. */
   async #readOn(): Promise<void> {
     const { store } = this.#context;
-    const { reach } = this.#follow;
     const { id } = this.#known;
     if (this.#unsent) {
       this.#hasMore = true;
       return;
     }
-    const conversation = await store.getConversation(reach, id);
+    const conversation = await store.getConversation(this.#reach, id);
     const isFollowing = this.#reply !== undefined; // then no message can have been stored behind it
     const isToRead = conversation && !isFollowing;
     const log = isToRead ? await this.#readLog(id) : undefined;
@@ -379,7 +413,7 @@ class ConversationStream implements EventStream {
 
   #readLog(id: string): Promise<Listing<MessageRecord> | undefined> {
     const slice = { offset: this.#next, limit: this.#atOnce, characters: charactersAtOnce };
-    return this.#context.store.listMessages(this.#follow.reach, id, { path: "all", order: "asc", ...slice });
+    return this.#context.store.listMessages(this.#reach, id, { path: "all", order: "asc", ...slice });
   }
 
   #tell(message: MessageRecord): readonly Iterable<string>[] {
@@ -392,9 +426,9 @@ class ConversationStream implements EventStream {
 
   /** Follows the running reply; returns what is to be sent first. */
   #followReply(reply: MessageRecord, from: number): string {
-    const feed = this.#context.find(this.#follow.reach, reply);
+    const feed = this.#context.find(this.#reach, reply);
     const { clock, heartbeatMs } = this.#context;
-    const { requestId } = this.#follow;
+    const requestId = this.#requestId;
     const options = { from, events: this.#events.ofReply(reply), requestId, memory: this.memory };
     const followed = followReply(feed, { clock, heartbeatMs, observe: {} }, options); // part of this stream
     if (typeof followed === "string") return followed;

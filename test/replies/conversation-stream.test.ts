@@ -5,10 +5,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { TwinClient } from "../../client/mod.ts";
+import type { AuthenticateUser } from "../../core/auth/host-users.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { openBreakingProxy } from "../client/breaking-proxy.ts";
 import { openCutOff } from "../replies/cut-off.ts";
-import { type Chat, openChat } from "../support/chat.ts";
+import { type Chat, countCalls, openChat } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
 import { type ConversationReader, inShort, readConversation } from "../support/event-reader.ts";
 import { assertRefusedField, dataOf, inProcess, overSocket } from "../support/harness.ts";
@@ -19,6 +20,29 @@ const follow = async (chat: Chat, after?: string, key = chat.key) => {
   const path = `/conversations/${chat.conversationId}/stream${query}`;
   return readConversation(await chat.fixture.call("GET", path, key));
 };
+
+/** The key that a chat was opened with. */
+async function keyOf({ fixture }: Chat): Promise<{ readonly id: string }> {
+  const keys = await dataOf<{ id: string }[]>(
+    await fixture.call("GET", "/auth/api-keys", await fixture.token()),
+  );
+  return keys[0] ?? assert.fail();
+}
+
+async function revoke(chat: Chat): Promise<void> {
+  const { id } = await keyOf(chat);
+  await chat.fixture.call("DELETE", `/auth/api-keys/${id}`, await chat.fixture.token());
+}
+
+/** Follows as a page of the host's does, for a session of one of its users. */
+async function followOnPage({ service, conversationId }: Chat, session: string): Promise<ConversationReader> {
+  const url = `http://twins.test/api/v1/conversations/${conversationId}/stream`;
+  return readConversation(await service.fetch(new Request(url, { headers: { "x-session": session } })));
+}
+
+function rename({ fixture, conversationId }: Chat, key: string): Promise<Response> {
+  return fixture.call("PATCH", `/conversations/${conversationId}`, key, { title: "Still here" });
+}
 
 /** Sends a message, and plays its reply. */
 async function talk(chat: Chat, question: string, reply: string) {
@@ -261,16 +285,73 @@ describe("a conversation's stream", () => {
     assert.match(await text, /^data: \{"type":"conversation".*\n\n: keep-alive\n\n$/);
   });
 
-  test("ends within 5 s after its key was revoked", async () => {
+  test("ends within 5 s after its key was revoked, as all streams of that key do", async () => {
+    await using chat = await openChat(inProcess);
+    const first = await follow(chat);
+    await chat.clock.advance(1_000);
+    const rests = [(await follow(chat)).rest(), (await follow(chat)).rest()];
+    await chat.clock.advance(1_000);
+    await first.leave();
+    await chat.clock.advance(10_000);
+    await revoke(chat);
+    await chat.clock.advance(5_000);
+    for (const rest of rests) assert.deepEqual(inShort(await rest), ["- conversation null"]);
+  });
+
+  test("has a key looked at once for all of its streams", async () => {
+    const { store, calls } = countCalls(createMemoryStore());
+    await using chat = await openChat(inProcess, { store });
+    const streams: ConversationReader[] = [];
+    for (let opened = 0; opened < 50; opened++) {
+      streams.push(await follow(chat));
+      await chat.clock.advance(200);
+    }
+    calls.clear();
+    await chat.clock.advance(10_000);
+    assert.ok(Number(calls.get("findKey")) <= 3, `${calls.get("findKey")} look-ups`);
+    for (const stream of streams) await stream.leave();
+  });
+
+  test("with a key's previous secret, ends within 5 s after its time; with the new one, goes on", async () => {
     await using chat = await openChat(inProcess);
     const { fixture } = chat;
-    const token = await fixture.token();
-    const [{ id } = { id: "" }] = await dataOf<{ id: string }[]>(
-      await fixture.call("GET", "/auth/api-keys", token),
-    );
-    const rest = (await follow(chat)).rest();
-    await chat.clock.advance(10_000);
-    await fixture.call("DELETE", `/auth/api-keys/${id}`, token);
+    const { id } = await keyOf(chat);
+    const path = `/auth/api-keys/${id}/rotate`;
+    const rotated = await fixture.call("POST", path, await fixture.token(), { overlapSeconds: 40 });
+    const { key } = await dataOf<{ key: string }>(rotated);
+    const before = (await follow(chat)).rest();
+    const stream = await follow(chat, undefined, key);
+    await chat.clock.advance(45_000);
+    assert.deepEqual(inShort(await before), ["- conversation null"]);
+    await stream.next();
+    await rename(chat, key);
+    assert.deepEqual(inShort([await stream.next()]), ["- conversation Still here"]);
+    await stream.leave();
+  });
+
+  test("ends within 5 s after a host's user has signed out, and that of another goes on", async () => {
+    const signedIn = new Set(["here", "there"]);
+    const authenticate: AuthenticateUser = ({ headers }) =>
+      signedIn.has(headers.get("x-session") ?? "") ? { owner: "alice" } : null;
+    await using chat = await openChat(inProcess, { authenticate });
+    const [here, there] = [await followOnPage(chat, "here"), await followOnPage(chat, "there")];
+    const rest = here.rest();
+    signedIn.delete("here");
+    await chat.clock.advance(5_000);
+    assert.deepEqual(inShort(await rest), ["- conversation null"]);
+    await there.next();
+    await rename(chat, chat.key);
+    assert.deepEqual(inShort([await there.next()]), ["- conversation Still here"]);
+    await there.leave();
+  });
+
+  test("goes on to be looked at if a look never ends", async () => {
+    let user: ReturnType<AuthenticateUser> = { owner: "alice" };
+    await using chat = await openChat(inProcess, { authenticate: () => user });
+    const rest = (await followOnPage(chat, "here")).rest();
+    user = new Promise(() => {});
+    await chat.clock.advance(4_000);
+    user = null;
     await chat.clock.advance(5_000);
     assert.deepEqual(inShort(await rest), ["- conversation null"]);
   });
