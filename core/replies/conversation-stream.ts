@@ -101,8 +101,7 @@ export class ConversationStreams {
     try {
       const start = await findStart(this.#context, follow);
       const { credential: name, recheck } = follow;
-      const now = this.#context.clock.now();
-      const credential = this.#credentials.get(name) ?? new WatchedCredential(recheck, now);
+      const credential = this.#credentials.get(name) ?? new WatchedCredential(recheck);
       this.#credentials.set(name, credential);
       const { streams } = credential;
       const stream = new ConversationStream(this.#context, follow, start, credential, () => {
@@ -128,12 +127,14 @@ export class ConversationStreams {
 class WatchedCredential {
   readonly streams = new Set<ConversationStream>();
   readonly #recheck: ConversationFollow["recheck"];
-  /** When the last look began: its end may never come, as in a worker, if the request that it began in has ended. */
-  #lookedAt: number;
+  /**
+   * When the last look began: its end may never come, as in a worker, if the request that it began in has ended. At first, what
+   * is known of a credential may be older than a look takes it.
+   */
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(recheck: ConversationFollow["recheck"], now: number) {
+  constructor(recheck: ConversationFollow["recheck"]) {
     this.#recheck = recheck;
-    this.#lookedAt = now;
   }
 
   /** Looks at it if it is time. Returns how long it can wait, in milliseconds. */

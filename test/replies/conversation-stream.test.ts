@@ -298,6 +298,18 @@ describe("a conversation's stream", () => {
     for (const rest of rests) assert.deepEqual(inShort(await rest), ["- conversation null"]);
   });
 
+  test("ends within 5 s after its key was revoked on another process, if it began meanwhile", async () => {
+    const store = { ...createMemoryStore(), exclusive: false };
+    await using chat = await openChat(inProcess, { store });
+    await using other = await chat.another();
+    await other.get("");
+    await revoke(chat);
+    await chat.clock.advance(4_900);
+    const rest = (await follow(other)).rest();
+    await chat.clock.advance(100);
+    assert.deepEqual(inShort(await rest), ["- conversation null"]);
+  });
+
   test("has a key looked at once for all of its streams", async () => {
     const { store, calls } = countCalls(createMemoryStore());
     await using chat = await openChat(inProcess, { store });
