@@ -22,10 +22,11 @@ const ratedNow = `SELECT conversations.id AS conversation_id, messages.id AS mes
   WHERE messages.owner = $2 AND messages.id = $7 AND role = 'assistant' AND messages.status <> 'in_progress'
     AND (CAST($8 AS TEXT) IS NULL OR end_user = CAST($8 AS TEXT))`;
 
-/** Marks a reply whose question has no answer. */
+/** Marks a reply that has ended, if it leaves its question unanswered (see `leavesUnanswered` in the core). */
 export function markUnanswered({ owner, id }: EndReply, unanswered: string): SqlStatement {
   return {
-    sql: `UPDATE messages SET unanswered = $3, review_twin = ${twinOfMessage} WHERE owner = $1 AND id = $2`,
+    sql: `UPDATE messages SET unanswered = $3, review_twin = ${twinOfMessage}
+      WHERE owner = $1 AND id = $2 AND sources = '[]'`,
     params: [owner, id, unanswered],
   };
 }

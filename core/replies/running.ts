@@ -12,7 +12,7 @@ import type { ReplyFeed } from "./feed.ts";
 import { questionBytes } from "./limits.ts";
 import { Producer } from "./producer.ts";
 import type { Replaced } from "./saver.ts";
-import type { StoredReplies } from "./stored-reply.ts";
+import { endOfStored, type StoredReplies } from "./stored-reply.ts";
 
 /**
  * A reply that runs on this process. Emptied at its end, because tables that the Map has outgrown may outlive it and
@@ -111,15 +111,15 @@ export class RunningReplies {
    * process keeps all of its text, one of another process what is stored. Undefined: it ends by itself.
    */
   async replace(owner: string, conversationId: string, id: string): Promise<Replaced | undefined> {
-    const { clock, store } = this.#context;
+    const { store } = this.#context;
     const entry = this.#running.get(id);
     if (entry?.producer) {
       const replaced = entry.producer.replace();
       if (!replaced) await entry.finished;
       return replaced;
     }
-    const reserved = true as const; // that is not known of a reply of another process
-    const end = { owner, conversationId, id, ...cancelled, completedAt: clock.now(), reserved };
+    const ending = await endOfStored(this.#context, { owner, conversationId, id }, cancelled);
+    const end = { ...ending, reserved: true as const }; // whether it is, is not known of a reply of another process
     const settle = (isStored: boolean) => {
       if (isStored) for (const topic of ["stop", "text"] as const) store.signals?.notify(topic, id);
     };

@@ -7,7 +7,13 @@
 
 import { type Repetition, repeat } from "../base/clock.ts";
 import type { Holder } from "../base/memory-budget.ts";
-import { type MessageRecord, mostCharactersRead } from "../store/records.ts";
+import {
+  type EndReply,
+  type FinalState,
+  type MessageRecord,
+  mostCharactersRead,
+  questionKey,
+} from "../store/records.ts";
 import type { ReplyContext } from "./context.ts";
 import { cancelled } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
@@ -18,6 +24,18 @@ const pollMs = 250;
 
 /** That pause after the first look, if signals announce changes: only lost signals wait for it. */
 const idlePollMs = 1000;
+
+/** How a reply ends that this process does not produce: with the text and the sources that are stored by then. */
+export async function endOfStored(
+  { store, clock, sha256, tells }: ReplyContext,
+  { owner, conversationId, id }: Pick<EndReply, "owner" | "conversationId" | "id">,
+  state: FinalState,
+): Promise<EndReply> {
+  const reply = await store.getMessage({ owner }, id, { conversationId, characters: 0 });
+  const question = await store.getMessage({ owner }, reply?.after ?? "", { characters: mostCharactersRead });
+  const unanswered = question && questionKey(question.content, sha256);
+  return { owner, conversationId, id, ...state, completedAt: clock.now(), unanswered, tells };
+}
 
 /** The replies that are followed through the store. */
 export class StoredReplies {

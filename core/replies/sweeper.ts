@@ -15,6 +15,7 @@ import { cancelled, failed } from "./draft.ts";
 import { tellReached } from "./limits.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
+import { endOfStored } from "./stored-reply.ts";
 
 /** Pause between two looks, in milliseconds. */
 const sweepMs = 2000;
@@ -145,13 +146,16 @@ export class Sweeper {
   }
 
   async #end(found: AbandonedReply, leaseExpiredBefore: number): Promise<void> {
-    const { store, clock, log, tells } = this.#context;
-    const { owner, conversationId, id, cancelRequested, reserved } = found;
-    const outcome = cancelRequested ? cancelled : failed("interrupted");
-    const of = { owner, conversationId, id, completedAt: clock.now(), leaseExpiredBefore, tells };
-    const ended = await store.endReply({ ...of, ...outcome, ...(reserved && { reserved }) });
+    const { store, log } = this.#context;
+    const { reserved } = found;
+    const end = await endOfStored(
+      this.#context,
+      found,
+      found.cancelRequested ? cancelled : failed("interrupted"),
+    );
+    const ended = await store.endReply({ ...end, leaseExpiredBefore, ...(reserved && { reserved }) });
     tellReached(this.#context, ended);
-    if (ended) log("warn", "an abandoned reply was ended", { messageId: id });
+    if (ended) log("warn", "an abandoned reply was ended", { messageId: found.id });
   }
 }
 

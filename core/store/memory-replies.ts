@@ -27,6 +27,7 @@ import {
   type EndReply,
   ended,
   eventOfEnd,
+  leavesUnanswered,
   type MessageRecord,
   mostAnswered,
   mostBranches,
@@ -282,7 +283,7 @@ function endEntry(entry: MessageEntry, end: EndReply): void {
   entry.record = ended(entry.record, end, { content, sources }, completedAt);
   entry.lease = undefined;
   entry.pending = end.pending;
-  entry.unanswered = end.unanswered;
+  entry.unanswered = leavesUnanswered(entry.record) ? end.unanswered : undefined;
   const { conversation } = entry;
   const { answeredBy, waitingSince } = conversation.record;
   conversation.record = {

@@ -37,8 +37,11 @@ export interface EndReply extends TellingWrite {
   readonly sources?: readonly Source[];
   /** The calls with which it ends. Absent: none. */
   readonly pending?: PendingCalls | undefined;
-  /** What equal questions have in common ({@link questionKey}), if the knowledge had nothing for this one. */
-  readonly unanswered?: string;
+  /**
+   * What equal questions have in common ({@link questionKey}): its question is listed as unanswered if the reply, as it is
+   * stored at its end, {@link leavesUnanswered}. Absent: it is not.
+   */
+  readonly unanswered?: string | undefined;
   /** Its question now waits for a person, who answers from now on. */
   readonly handsOver?: true;
   /** Tokens may be reserved for it, and are settled. Absent: none are. */

@@ -5,13 +5,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { TwinEngine } from "../../core/mod.ts";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import type {
   ClientTokenResource,
   ConversationResource,
   FeedbackResource,
   MessageResource,
 } from "../../core/wire/schemas.ts";
-import { openChat } from "../support/chat.ts";
+import { openCutOff } from "../replies/cut-off.ts";
+import { type Chat, openChat } from "../support/chat.ts";
 import {
   assertErrorAnswer,
   assertRefusedField,
@@ -200,4 +202,59 @@ test("a running reply takes no feedback", async () => {
   const refused = await chat.fixture.call("PUT", path, chat.key, { rating: "up" });
   await assertErrorAnswer(refused, 409, "conversation_busy");
   run.finish();
+});
+
+/** What a chat's owner reads of unanswered questions: each reply, and how often equal ones were asked. */
+async function unansweredOf({ fixture, key }: Chat): Promise<[messageId: string, count: number][]> {
+  const asked = await list(fixture, key, "/questions/unanswered");
+  return asked.map(({ messageId, count }: { messageId: string; count: number }) => [messageId, count]);
+}
+
+describe("a question whose reply another process ends", () => {
+  for (const [how, isCancelled] of [
+    ["as interrupted", false],
+    ["as cancelled", true],
+  ] as const) {
+    for (const [sources, isListed] of [
+      [[], true],
+      [[{ heading: "Prices", score: 1 }], false],
+    ] as const) {
+      test(`${how}, with ${sources.length} sources, is ${isListed ? "" : "not "}listed`, async () => {
+        await using cutOff = await openCutOff({ saved: "I do" });
+        const { run, clock, messageId } = cutOff;
+        run.progress({ stage: "sources", sources });
+        run.write(" not know.");
+        await clock.advance(1000);
+        cutOff.cutOff();
+        await using other = await cutOff.another();
+        const cancelling = isCancelled ? other.cancel(messageId) : undefined;
+        await cutOff.expire();
+        await cancelling;
+        const { status, sources: stored } = await other.message(messageId);
+        assert.deepEqual([status, stored?.length], [isCancelled ? "cancelled" : "failed", sources.length]);
+        assert.deepEqual(await unansweredOf(other), isListed ? [[messageId, 1]] : []);
+      });
+    }
+  }
+
+  for (const [by, body, isListed] of [
+    ["another question", { content: "And?" }, true],
+    ["what a person says", { role: "assistant", content: "Here.", author: "Eva" }, false],
+  ] as const) {
+    test(`in the place of which there is ${by}, is ${isListed ? "" : "not "}listed`, async () => {
+      const store = { ...createMemoryStore(), exclusive: false };
+      await using chat = await openChat(inProcess, { store });
+      const { messageId, run } = await chat.begin("Why?");
+      run.progress({ stage: "sources", sources: [] });
+      run.write("I do");
+      await chat.clock.advance(1000);
+      await using other = await chat.another();
+      const sent = other.post("/messages", { ...body, whenBusy: "replace" });
+      if (isListed) (await chat.engine.next()).finish();
+      await sent;
+      const { status, sources } = await other.message(messageId);
+      assert.deepEqual([status, sources], ["cancelled", []]);
+      assert.deepEqual(await unansweredOf(other), isListed ? [[messageId, 1]] : []);
+    });
+  }
 });

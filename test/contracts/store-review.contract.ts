@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import type { Feedback } from "../../core/store/records.ts";
+import type { Feedback, Source } from "../../core/store/records.ts";
 import type { Store } from "../../core/store/store.ts";
 import { begin, converse, newConversation, newOwner, start, toEnd } from "./store-records.ts";
 import { whole, wholeTexts } from "./whole.ts";
@@ -139,6 +139,27 @@ export function reviewContract(open: () => Store): void {
       assert.deepEqual(ofBob, { items: [{ ...who, count: 1 }], total: 1 });
       assert.equal((await store.listUnanswered(owner, { ...wholeTexts, ...all, from: start + 2 })).total, 0);
       assert.equal((await store.listUnanswered(owner, { ...wholeTexts, ...all, to: start + 2 })).total, 2);
+    });
+
+    test("a question is listed if the sources of its reply, as they are stored at its end, are none", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      const source = { heading: "Prices", document: null, score: 1 };
+      const cases: [string, Source[] | undefined, Source[] | undefined][] = [
+        ["none", [], undefined],
+        ["one", [source], undefined],
+        ["not looked for", undefined, undefined],
+        ["one, after all", [], [source]],
+        ["none, after all", [source], []],
+      ];
+      for (const [content, saved, named] of cases) {
+        const begun = await begin(store, owner, id, { content });
+        const { reply, lease } = begun;
+        if (saved) await store.saveReply({ owner, id: reply.id, lease, sources: saved });
+        await store.endReply(toEnd(begun, { unanswered: content, ...(named && { sources: named }) }));
+      }
+      const { items } = await store.listUnanswered(owner, { ...wholeTexts, ...all });
+      assert.deepEqual(items.map(({ question }) => question).sort(), ["none", "none, after all"]);
     });
 
     test("so many characters of each question and reply are listed", async () => {

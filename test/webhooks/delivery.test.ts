@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { createWebhooks } from "../../adapters/webhooks/mod.ts";
 import { createEchoEngine, createTwinList, ModelError, type TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import type { CreatedWebhookResource } from "../../core/wire/schemas.ts";
+import { openChat } from "../support/chat.ts";
 import { dataOf, inProcess, newTwin, openFixture } from "../support/harness.ts";
 import { until } from "../support/until.ts";
 import { assertSigned, deliveriesTo, hook, open, say, untilNewest, webhookOf } from "./hooks.ts";
@@ -95,6 +97,23 @@ describe("what webhooks are told", () => {
     await receiver.has(6);
     const erased = JSON.parse(receiver.arrived[5]?.body ?? "");
     assert.deepEqual([erased.type, erased.data], ["person.erased", { endUser: "ann" }]);
+  });
+
+  test("the end of a reply of another process, in whose place a message comes", async () => {
+    const receiver = await startReceiver();
+    const webhooks = () => createWebhooks({ hosts: [receiver.host] });
+    const store = { ...createMemoryStore(), exclusive: false };
+    await using chat = await openChat(inProcess, { store, webhooks: webhooks() });
+    await hook(chat.fixture, receiver.url, { events: ["reply.cancelled"] });
+    const { messageId } = await chat.begin("Why?");
+    await using other = await chat.another({ webhooks: webhooks() });
+    const said = { role: "assistant", content: "I look into it.", whenBusy: "replace" };
+    assert.equal((await other.post("/messages", said)).status, 201);
+    await receiver.has(1);
+    assert.deepEqual(
+      receiver.arrived.map(({ body }) => JSON.parse(body).data.messageId),
+      [messageId],
+    );
   });
 
   test("only what the webhook wants, and nothing after it is deleted", async () => {
