@@ -166,7 +166,7 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
         const { format } = turn;
         const whole = new WholeText(output, format !== undefined);
         const result = await converse(asked, offered, whole, (asking) => ask(asking, deadlines));
-        // One that was cut is told as such.
+        // A reply that was cut off is not checked: its finish reason says so.
         if (format && result.finishReason === "stop")
           await (await formats()).requireFormat(format, whole.text);
         return result;

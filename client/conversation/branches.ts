@@ -1,6 +1,6 @@
 /**
  * The messages of a conversation that are known here: a tree, of which one branch is the current path. `pathOf` in `seen.ts` says
- * which of them a page shows.
+ * which of them a page shows. Choosing an older version of a message leads to the end of the newest path that it is on (`endOf`).
  *
  * @module
  */

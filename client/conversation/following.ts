@@ -12,7 +12,7 @@ import { oneOfFew } from "./one-of-few.ts";
 import { takeConversation } from "./reading.ts";
 import { add, put, runningOf, type SeenConversation, setDeleted, tell, wake, write } from "./seen.ts";
 
-/** Whether all that happens is told, be it after a while. */
+/** Whether the conversation's stream tells all that happens, perhaps only once it is open again. */
 export function isTold({ stream }: SeenConversation): boolean {
   return stream === "live" || stream === "broken";
 }

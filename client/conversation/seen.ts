@@ -195,7 +195,7 @@ export function close(seen: SeenConversation): void {
   wake(seen);
 }
 
-/** The conversation is there no more. */
+/** Leaves a conversation that was deleted. */
 export function setDeleted(seen: SeenConversation): void {
   seen.isDeleted = true;
   seen.unsent = undefined;

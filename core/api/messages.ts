@@ -224,7 +224,7 @@ function prefers({ headers: { prefer } }: Call, name: string): boolean {
   return preferences.some((one) => one.split(";")[0]?.trim().toLowerCase() === name);
 }
 
-/** A reply for who does not wait for it: as it began, or, where an equal request was made before, as it is now. */
+/** The answer to a client that does not wait for the reply: as it began, or, if an equal request was made before, as it is now. */
 function begun({ reply, headers }: BegunReply, { api }: HandlerContext): Result {
   const { conversationId, id } = reply;
   const Location = `${api.root}/conversations/${conversationId}/messages/${id}`;
@@ -332,7 +332,7 @@ async function send(
   return { feed: replies.find(reach, message), reply: message, ...repeated };
 }
 
-/** Stores a message without a reply: for who owns the conversation, not for an end user. */
+/** Stores a message without a reply. Only the conversation's owner may do that, not its end user. */
 async function say(call: Call<unknown, SendBody>, context: HandlerContext): Promise<Result> {
   const { caller, body } = call;
   const { reach } = caller;

@@ -141,7 +141,7 @@ export async function changeTwin(
     if (made) return { current, made };
   }
 
-  /** Undefined: to be made once more, from what there is then. */
+  /** Makes a version of the current one. Undefined: another request has changed that meanwhile. */
   async function make(current: StoredTwinVersion | undefined): Promise<MadeVersion | undefined> {
     const now = clock.now();
     const before = new Map(current?.parts.map((part) => [part.path, part]));

@@ -20,7 +20,7 @@ const base62 = "(?:[0-9A-Za-z]|%(?:25)*[3-7][0-9A-Fa-f])";
 const base64url = "(?:[\\w-]|%(?:25)*(?:[3-7][0-9A-Fa-f]|2[dD]))";
 const dot = encodable(".");
 
-/** Nobody takes less than so much of a key for one, and nobody can use it. */
+/** API keys and client tokens, from 16 characters on: nobody takes a shorter part for a key, or could use it. */
 const keys = `(${written("twin")}(?:${written("ct")})?${written("_")})${base62}{16,}`;
 const usualTokens = `${written("eyJ")}${base64url}{10,}(?:${dot}${base64url}*){0,4}`;
 /** The header of a JWT is JSON, which may begin with white space. Where one begins is told, so that no text is read twice. */

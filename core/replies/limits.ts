@@ -1,9 +1,14 @@
 /**
- * The limits that may refuse a reply: how many run at once (`too_many_running`), budgets of tokens (`budget_exceeded`), the
- * memory that the process, an owner and an end user may hold (`unavailable`). Its place may, too (`conversation_busy`,
- * `too_many_branches`): `place.ts`. A stream of a conversation is refused as a reply is (`too_many_streams`). The hourly
- * limit of requests (`rate_limited`) comes before: `core/http/rate-limit.ts`. `core/http/admission.ts` says which limits a
- * caller has.
+ * The limits that may refuse a reply. In the order in which they refuse, with those that stand elsewhere:
+ *
+ * 1. requests an hour: 429 `rate_limited`, in `core/http/rate-limit.ts`;
+ * 2. how many replies run at once: 429 `too_many_running`;
+ * 3. the memory that the process, an owner and an end user may hold: 503 `unavailable`;
+ * 4. the place in the conversation: 409 `conversation_busy`, `answered_by_person`, `too_many_branches`, in `place.ts`;
+ * 5. budgets of tokens: 429 `budget_exceeded`.
+ *
+ * A stream of a conversation counts as a reply does in the second: 429 `too_many_streams`. `core/http/admission.ts` says which
+ * limits a caller has.
  *
  * @module
  */

@@ -37,7 +37,7 @@ export interface Place
   extends Pick<BeginReply, "forkAt" | "replaces">,
     Pick<MessageRecord, "seq" | "after"> {}
 
-/** Who answers is not who has to. */
+/** It was not stored, because it is for a twin while a person answers, or the other way round. */
 export type AnsweredBy = Extract<NotStored, { result: "answered_by" }>;
 
 /**

@@ -63,7 +63,10 @@ export interface Saved {
 /** A reply in whose place a message comes. */
 export interface Replaced {
   readonly end: EndReply;
-  /** Whether that was stored. If not, the reply ends as cancelled by itself, if this process produces it. Counts once. */
+  /**
+   * To be called with whether that end was stored; only the first call counts. If it was not, and this process produces the
+   * reply, the reply ends by itself, as cancelled.
+   */
   settle(isStored: boolean): void;
 }
 

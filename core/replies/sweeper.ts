@@ -1,6 +1,6 @@
 /**
- * Cleans up: takes over replies in progress that dead processes have left, or ends them, and deletes expired claims
- * and client tokens.
+ * Cleans up, after a restart and while others run: takes over replies in progress that dead processes have left, or ends them,
+ * and deletes expired claims and client tokens.
  *
  * @module
  */

@@ -35,7 +35,10 @@ export interface ConversationRecord {
   /** The end of its current path, which may be in progress. Null: it has no message. */
   readonly lastMessageId: string | null;
   readonly lastMessageAt: number | null;
-  /** While a person answers, questions are stored alone. */
+  /**
+   * While a person answers, questions are stored alone. The transaction that stores a question decides by it
+   * ({@link Store.beginReply}, {@link Store.addMessage}); `sendOrWait` in `core/replies/send.ts` tries one, then the other.
+   */
   readonly answeredBy: Answerer;
   /** When the oldest question was stored that waits for a person. Null: none does. */
   readonly waitingSince: number | null;

@@ -1,5 +1,5 @@
 /**
- * What twins know of people, and the store's methods about it.
+ * Memories of end users: what twins know of people, and the store's methods about it. Erasing a person is in `store.ts`.
  *
  * @module
  */

@@ -1,6 +1,9 @@
 /**
  * What people think of replies, and which questions had no answer, and the store's methods about it.
  *
+ * A question is unanswered once its reply has ended and {@link leavesUnanswered}, until a person says something, within
+ * {@link mostAnswered} messages behind it: `addMessage` ({@link ReplyStore}) ends that.
+ *
  * @module
  */
 
@@ -36,7 +39,7 @@ export function leavesUnanswered({ sources }: Pick<MessageRecord, "sources">): b
   return sources?.length === 0;
 }
 
-/** Among how many of the messages before it what a person says answers questions. */
+/** How many messages a person's message looks back for questions that it answers. */
 export const mostAnswered = 200;
 
 /** What equal questions have in common: their words, apart from case, space and end marks. */
@@ -75,6 +78,6 @@ export interface ReviewStore {
     owner: string,
     slice: ReviewSlice & { readonly rating?: Feedback["rating"] | undefined },
   ): Promise<Listing<RatedReply>>;
-  /** Questions that ended as `unanswered`, equal ones as one, those asked most often first, then the newest. */
+  /** Unanswered questions, equal ones as one: those asked most often first, then the newest. */
   listUnanswered(owner: string, slice: ReviewSlice): Promise<Listing<UnansweredQuestion>>;
 }

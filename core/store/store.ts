@@ -86,8 +86,8 @@ export interface Store
     OwnTwinStore,
     WebhookStore {
   /**
-   * Whether only this process uses the store. If so, a reply that is in progress when the process starts is an orphan,
-   * and is ended immediately instead of when its lease runs out.
+   * Whether only this process uses the store. If so, a reply that is in progress when the process starts is an orphan:
+   * it is taken over, or ended, at once instead of when its lease runs out.
    */
   readonly exclusive: boolean;
 

@@ -1,6 +1,6 @@
 /**
- * Webhooks: whom the service tells of what happens, and what is still to be told. What is told stands in the transaction of
- * what it tells, so that none is lost, and none comes before its fact.
+ * Webhooks, and deliveries to them. A delivery is stored in the transaction of the event that it tells of: so none is lost, and
+ * none comes before its event.
  *
  * @module
  */
