@@ -19,7 +19,7 @@ import { forgetMemories, noteErasure } from "./people.ts";
 import { claimFromRow } from "./rows.ts";
 import { forgetTokenSums, TokenSweep } from "./token-budgets.ts";
 import { forgetUsage } from "./usage.ts";
-import { forgetDeliveries, tell, tellOf } from "./webhooks.ts";
+import { forgetDeliveries, insertDeliveries, tellOf } from "./webhooks.ts";
 
 /** The store's methods about idempotency claims. */
 export function claimMethods(
@@ -55,7 +55,10 @@ export function claimMethods(
         ...forgetUsage(owner, endUser),
         forgetTokenSums(owner, endUser),
         forgetDeliveries(owner, endUser),
-        ...tell({ tells, owner, event: "person.erased", at }, { sql: nothingElse, params: [endUser] }),
+        ...insertDeliveries(
+          { tells, owner, event: "person.erased", at },
+          { sql: nothingElse, params: [endUser] },
+        ),
       ]);
       if (result.committed) tellOf(tells, result.rows);
     },

@@ -39,7 +39,7 @@ import {
 } from "./rows.ts";
 import { settleTokens } from "./token-budgets.ts";
 import { addRunning } from "./usage.ts";
-import { tell, tellOf } from "./webhooks.ts";
+import { insertDeliveries, tellOf } from "./webhooks.ts";
 
 export function conversationMethods(driver: SqlDriver): ConversationStore {
   return {
@@ -257,7 +257,7 @@ function tellOfRunning(
   const sql = `SELECT CAST($7 AS TEXT) AS conversation_id, CAST($8 AS TEXT) AS message_id, CAST($9 AS TEXT) AS twin_id,
       CAST($10 AS TEXT) AS end_user, '' AS part`;
   const params = [id, replyId, twinId, endUser];
-  return tell({ tells, owner, event: eventOfEnd("cancelled"), at }, { sql, params });
+  return insertDeliveries({ tells, owner, event: eventOfEnd("cancelled"), at }, { sql, params });
 }
 
 /** The conversation with the owner `$1`, the twin `$2` and the name `$4`, of the end user `$3` or, if that is empty, of none. */

@@ -31,7 +31,7 @@ import { markUnanswered } from "./review.ts";
 import { fromJson, pathFromRow, textOrNull, toJson } from "./rows.ts";
 import { reachedIn, readSpent, reserveTokens, settleTokens } from "./token-budgets.ts";
 import { addUsage } from "./usage.ts";
-import { inConversation, tell, tellOf, tellOfEnd } from "./webhooks.ts";
+import { inConversation, insertDeliveries, insertDeliveriesOfEnd, tellOf } from "./webhooks.ts";
 
 /** The store's methods about replies in progress. */
 export function replyMethods(driver: SqlDriver): ReplyStore {
@@ -285,7 +285,7 @@ function addStatements(add: AddMessage, { path, from, before, replaces }: Way): 
     // Told before it is stored, as nothing says afterwards whether another question waited.
     ...(waits && tells ? [{ sql: lockConversation, params: [owner, conversationId] }] : []),
     ...(waits
-      ? tell(
+      ? insertDeliveries(
           { ...told, event: "conversation.waiting" },
           { ...about, sql: `${about.sql} AND waiting_since IS NULL` },
         )
@@ -306,7 +306,7 @@ function addStatements(add: AddMessage, { path, from, before, replaces }: Way): 
       ],
     },
     ...(isAnswer ? [{ sql: answerQuestions, params: [conversationId, seq] }] : []),
-    ...(isAnswer ? tell({ ...told, event: "message.said" }, about) : []),
+    ...(isAnswer ? insertDeliveries({ ...told, event: "message.said" }, about) : []),
   ];
 }
 
@@ -414,7 +414,7 @@ function endStatements(end: EndReply): SqlStatement[] {
     ...(end.reserved
       ? settleTokens(id, { ...end, tokens: usage?.totalTokens, text: undefined, at: completedAt })
       : []),
-    ...tellOfEnd(end),
+    ...insertDeliveriesOfEnd(end),
   ];
 }
 

@@ -10,12 +10,12 @@ import type { EndReply, Feedback, RatedReply, UnansweredQuestion } from "../../c
 import type { Listing, ReviewSlice, ReviewStore } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { messageColumns, messageFromRow } from "./rows.ts";
-import { tell, tellOf } from "./webhooks.ts";
+import { insertDeliveries, tellOf } from "./webhooks.ts";
 
 const twinOfMessage = `(SELECT twin_id FROM conversations
   WHERE conversations.owner = $1 AND conversations.id = messages.conversation_id)`;
 
-/** A reply that can be rated, by its id and who may see it: what {@link tell} is about. */
+/** A reply that can be rated, by its id and who may see it: what {@link insertDeliveries} is about. */
 const ratedNow = `SELECT conversations.id AS conversation_id, messages.id AS message_id, twin_id, end_user, '' AS part
   FROM messages JOIN conversations
     ON conversations.owner = messages.owner AND conversations.id = messages.conversation_id
@@ -46,7 +46,7 @@ export function reviewMethods(driver: SqlDriver): ReviewStore {
         { sql, params: [owner, id, endUser, rating, comment, updatedAt] },
         ...(updatedAt === null
           ? []
-          : tell(
+          : insertDeliveries(
               { tells, owner, event: "feedback.given", at: updatedAt },
               { sql: ratedNow, params: [id, endUser] },
             )),

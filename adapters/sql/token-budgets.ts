@@ -19,7 +19,7 @@ import {
 import type { TellingWrite } from "../../core/store/webhooks.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
 import { personOf } from "./people.ts";
-import { tell } from "./webhooks.ts";
+import { insertDeliveries } from "./webhooks.ts";
 
 const name = "scope, owner, person, subject, period";
 
@@ -177,7 +177,7 @@ function tellOfReached(
     FROM token_sums WHERE (${name}) IN (SELECT ${name} FROM token_reservations WHERE reply_id = $7)
       AND told < ${percent} AND used * 100 >= most * ${percent}`;
   const told = { tells, owner, event: "budget.reached", at } as const;
-  return tell(told, { sql, params: [id, endUser, conversationId] });
+  return insertDeliveries(told, { sql, params: [id, endUser, conversationId] });
 }
 
 /** What statements of {@link settleTokens} among others have found to be used up. */

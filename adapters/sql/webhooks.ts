@@ -28,11 +28,11 @@ export interface Told {
 }
 
 /**
- * Adds what the owner's webhooks are told of an event, if they are told anything. `about`: selects what it is about, as
+ * Adds a delivery of an event to each of the owner's webhooks that is told of it. `about`: selects what it is about, as
  * `conversation_id`, `message_id`, `twin_id`, `end_user`, and `part`, which tells its rows apart; no row: it did not happen. Its
  * parameters begin with `$7`; the owner is `$2`.
  */
-export function tell(
+export function insertDeliveries(
   { tells, owner, event, at }: Told,
   about: { readonly sql: string; readonly params: readonly SqlValue[] },
 ): SqlStatement[] {
@@ -63,22 +63,36 @@ export function tellOf(tells: Telling | undefined, rows: readonly (readonly SqlR
 }
 
 /** What an event in a conversation is about: `$7`, and its message `$8`. */
-export function inConversation(conversationId: string, messageId: string): Parameters<typeof tell>[1] {
+export function inConversation(
+  conversationId: string,
+  messageId: string,
+): Parameters<typeof insertDeliveries>[1] {
   const sql = `SELECT id AS conversation_id, CAST($8 AS TEXT) AS message_id, twin_id, end_user, '' AS part FROM conversations
     WHERE owner = $2 AND id = $7`;
   return { sql, params: [conversationId, messageId] };
 }
 
-/** Tells of a reply's end. */
-export function tellOfEnd({ tells, owner, conversationId, id, status, completedAt, handsOver }: EndReply) {
+/** Adds the deliveries of a reply's end. */
+export function insertDeliveriesOfEnd({
+  tells,
+  owner,
+  conversationId,
+  id,
+  status,
+  completedAt,
+  handsOver,
+}: EndReply) {
   const told = { tells, owner, at: completedAt };
   // While a twin answers, no question waits: that the reply hands over is always news.
   const question = `SELECT id AS conversation_id, (SELECT after_id FROM messages WHERE id = $8) AS message_id, twin_id,
       end_user, '' AS part FROM conversations WHERE owner = $2 AND id = $7 AND waiting_since IS NOT NULL`;
   return [
-    ...tell({ ...told, event: eventOfEnd(status) }, inConversation(conversationId, id)),
+    ...insertDeliveries({ ...told, event: eventOfEnd(status) }, inConversation(conversationId, id)),
     ...(handsOver
-      ? tell({ ...told, event: "conversation.waiting" }, { sql: question, params: [conversationId, id] })
+      ? insertDeliveries(
+          { ...told, event: "conversation.waiting" },
+          { sql: question, params: [conversationId, id] },
+        )
       : []),
   ];
 }
