@@ -17,11 +17,5 @@ export {
 } from "./search/index.ts";
 export type { Embed, Near } from "./search/meaning.ts";
 export { readHtml } from "./text/html.ts";
-export {
-  occasions,
-  readDocument,
-  readInstructions,
-  readInstructionsInTurns,
-  type TwinText,
-} from "./text/sections.ts";
+export { readDocument, readInstructions, type TwinText } from "./text/sections.ts";
 export type { KnowledgeWarning } from "./text/source.ts";

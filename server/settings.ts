@@ -4,7 +4,10 @@
  * @module
  */
 
-import { defaultMessageCharacters, messageCharactersRange } from "../adapters/openai-clients/mod.ts";
+import {
+  defaultMessageCharacters,
+  messageCharactersRange,
+} from "../adapters/openai-clients/message-characters.ts";
 import { endpointOfApi } from "../adapters/openai-models/address.ts";
 import { continuationModes } from "../adapters/openai-models/continuation.ts";
 import { addressesOf } from "../adapters/postgres/hosts.ts";

@@ -9,6 +9,7 @@ import type { ApiExtension } from "../../core/http/route.ts";
 import { chatRoute } from "./chat.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
 import { errorBody } from "./errors.ts";
+import { defaultMessageCharacters, messageCharactersRange } from "./message-characters.ts";
 import { modelRoutes } from "./models.ts";
 import { responseRoutes } from "./responses.ts";
 import { BrokenRequests } from "./sending.ts";
@@ -18,11 +19,6 @@ export interface OpenAIApiOptions {
   /** How many characters a message may have, 1 to 4,194,304. Default 131,072. */
   readonly maxMessageCharacters?: number | undefined;
 }
-
-/** The minimum and maximum of {@link OpenAIApiOptions.maxMessageCharacters}, and what is usual. */
-export const messageCharactersRange = [1, 4_194_304] as const;
-/** The most characters of a question that clients of OpenAI may send, unless the option says otherwise. */
-export const defaultMessageCharacters: number = 131_072;
 
 const rules: RulesFor<OpenAIApiOptions> = {
   maxMessageCharacters: optional(wholeNumber(messageCharactersRange)),

@@ -258,7 +258,7 @@ const keptMessage = "a twin file cannot be used; its last good version stays";
 /** Warns of a twin that has nothing to quote, a phrase that it will never say, or text that is not read as it looks. */
 async function warnOfText(file: string, twin: Twin, instructionsLine: number, log: Log): Promise<void> {
   // Loaded here, because a start without such twins does not need it.
-  const { occasions, readInstructions } = await import("../../knowledge/mod.ts");
+  const { occasions, readInstructions } = await import("../../knowledge/text/sections.ts");
   const { id, name, instructions, documents } = twin;
   const { sections, voice, warnings } = readInstructions(name, instructions);
   const unknown = [...voice.keys()].filter((key) => !occasions.some((occasion) => occasion === key));

@@ -13,7 +13,7 @@ export async function textFaults(
   instructionsLine: number,
 ): Promise<TwinFault[]> {
   // Loaded here, because a folder is opened without it.
-  const { readInstructionsInTurns } = await import("../../knowledge/mod.ts");
+  const { readInstructionsInTurns } = await import("../../knowledge/text/sections.ts");
   const { warnings } = await readInstructionsInTurns(name, instructions);
   return warnings.map(({ line, message }) => ({
     path: "body",

@@ -78,16 +78,7 @@ export function readInstructions(name: string, markdown: string): TwinText {
   return finish(instructionsInSteps(name, markdown));
 }
 
-/**
- * {@link readInstructions}, with turns for everything else: a text of a megabyte takes a second.
- *
- * @example
- * ```ts
- * import { readInstructionsInTurns } from "twin-service/knowledge";
- *
- * const { sections } = await readInstructionsInTurns("Ada", "# The engine\n\nIt weaves patterns.");
- * ```
- */
+/** {@link readInstructions}, with turns for everything else: a text of a megabyte takes a second. */
 export function readInstructionsInTurns(name: string, markdown: string): Promise<TwinText> {
   return inTurns(instructionsInSteps(name, markdown), markdown.length, systemClock);
 }

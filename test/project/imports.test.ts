@@ -52,6 +52,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   "core/api": ["routes", "lookup", "document/mod", "document/examples"],
   "adapters/documents": ["mod", "text"],
+  "adapters/openai-clients": ["mod", "message-characters"],
   "adapters/openai-models": [
     "mod",
     "address",
@@ -67,6 +68,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   "adapters/webhooks": ["mod", "addresses"],
   "adapters/sql": ["driver", "store", "schema", "copy", "fair-reads"],
   "adapters/servers": ["bun", "deno", "running-server", "node/mod"],
+  knowledge: ["mod", "text/sections"],
 };
 
 /** Subjects of which each file is a door. */
