@@ -256,7 +256,7 @@ export async function followSaid(
   client: TwinClient,
   conversationId: string,
   said: (message: StoredUIMessage) => void,
-  { signal, after }: { readonly signal?: AbortSignal; readonly after?: string } = {},
+  { signal, after }: { readonly signal?: AbortSignal | undefined; readonly after?: string | undefined } = {},
 ): Promise<void> {
   try {
     const options = { signal, after, maxRetries: Infinity };

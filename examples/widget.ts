@@ -1,10 +1,11 @@
 /**
  * An app whose users talk to a twin: its page embeds `<twin-chat>`, and its server hands out client tokens, so that the
- * API key never leaves it. Needs a service with this origin among its `CORS_ORIGINS`, and a key of it:
+ * API key never leaves it. Needs a service with this origin among its `CORS_ORIGINS`, and a key of it. `PORT`, `TWINS_URL` and
+ * `TWIN` are its port, the service's address and the twin:
  *
  * ```sh
  * CORS_ORIGINS=http://127.0.0.1:3000 npx twin-service
- * TWINS_KEY=$(npx twin-service key --sub alice --scope full_access --url http://127.0.0.1:8787) node widget.ts
+ * TWINS_KEY=$(npx twin-service key --sub playground --scope full_access --url http://127.0.0.1:8787) node widget.ts
  * ```
  */
 

@@ -75,6 +75,24 @@ describe("useChat", { skip: chromium?.skip ?? "there is no Chromium" }, () => {
     );
   });
 
+  test("shows what a person says meanwhile, and goes on from that", async () => {
+    await using chat = await ask(someText);
+    await chat.page.locator("#status", { hasText: "ready" }).waitFor();
+    const [{ conversationId = "" } = {}] = await chat.stored();
+    await client.messages.say(conversationId, { content: "I am here.", author: "Eva" });
+    await chat.page.locator(".assistant", { hasText: "I am here." }).waitFor();
+    await chat.page.fill("#text", "Good.");
+    await chat.page.click("#send");
+    await chat.page.locator(".assistant", { hasText: "Good." }).waitFor();
+    await chat.page.locator("#status", { hasText: "ready" }).waitFor();
+    const told = [someText, someText, "I am here.", "Good.", "Good."];
+    assert.deepEqual(
+      (await chat.stored()).map(({ content }) => content),
+      told,
+    );
+    assert.deepEqual(await chat.page.locator("form > p[class]").allInnerTexts(), told);
+  });
+
   test("goes on with a reply after a reload in the middle of it", async () => {
     await using chat = await ask(lastingText);
     assert.equal(await chat.page.innerText("#status"), "streaming");

@@ -62,6 +62,8 @@ declare const router: {
   get(path: string, handle: (request: Request, params: { id: string }) => Promise<Response>): void;
 };
 declare function openTwins(): Promise<import("twin-service").Service>;
+declare function setMessages(change: (shown: readonly object[]) => readonly object[]): void;
+declare function endUserOf(cookie: string | undefined): string | undefined;
 declare function ownerOf(token: string): Promise<string>;
 declare function userOf(
   request: import("twin-service").IncomingRequest,

@@ -4,9 +4,14 @@
 
 import { useChat } from "@ai-sdk/react";
 import type { ChatTransport, UIMessage } from "ai";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
-import { createChatTransport, toUIMessages } from "../../../client/ai-sdk.ts";
+import {
+  createChatTransport,
+  followSaid,
+  type StoredUIMessage,
+  toUIMessages,
+} from "../../../client/ai-sdk.ts";
 import { TwinClient } from "../../../client/mod.ts";
 
 const { searchParams } = new URL(location.href);
@@ -20,6 +25,14 @@ const messages: UIMessage[] = toUIMessages(history.toReversed());
 function Chat() {
   const chat = useChat({ id, transport, messages, resume: true });
   const [text, setText] = useState("");
+  const { setMessages } = chat;
+  useEffect(() => {
+    const left = new AbortController();
+    const said = (message: StoredUIMessage) => setMessages((shown) => [...shown, message]);
+    if (id.startsWith("conv_"))
+      void followSaid(client, id, said, { signal: left.signal, after: history[0]?.id });
+    return () => left.abort();
+  }, [setMessages]);
   return (
     <form
       onSubmit={(event) => {
