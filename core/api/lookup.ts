@@ -124,7 +124,10 @@ export function requireTwinInReach(
   if (!isTwinInReach(reach, conversation)) conversationNotFound();
 }
 
-function isTwinInReach({ twinIds }: CallerReach, { twinId }: Pick<ConversationRecord, "twinId">): boolean {
+export function isTwinInReach(
+  { twinIds }: CallerReach,
+  { twinId }: Pick<ConversationRecord, "twinId">,
+): boolean {
   return !twinIds || twinId === "" || twinIds.includes(twinId);
 }
 

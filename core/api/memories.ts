@@ -10,7 +10,7 @@ import { mostCharactersRemembered, type PersonMemory } from "../store/records.ts
 import { memoryNotFound } from "../wire/errors.ts";
 import { memoryResource } from "../wire/resources.ts";
 import { endUserParamsSchema, memorySchema, writeMemorySchema } from "../wire/schemas.ts";
-import { requireTwin } from "./lookup.ts";
+import { isTwinInReach, requireTwin } from "./lookup.ts";
 
 const memory = {
   path: "/api/v1/end-users/{endUser}/memory/{twinId}",
@@ -29,6 +29,7 @@ export const memoryRoutes = [
     errors: ["insufficient_scope", "memory_not_found"],
     async handle({ caller: { reach }, params }, { store }) {
       const { owner, endUser, twinId } = requireOwn(reach, params);
+      if (!isTwinInReach(reach, params)) return memoryNotFound();
       const slice = { twinId, limit: 1, charactersOfEach: mostCharactersRemembered };
       const [found = memoryNotFound()] = await store.listMemories(owner, endUser, slice);
       return { data: memoryResource(found) };
@@ -64,7 +65,8 @@ export const memoryRoutes = [
     success: { status: 204, description: "The twin knows nothing of the person." },
     errors: ["insufficient_scope"],
     async handle({ caller: { reach }, params }, { store }) {
-      await store.setMemory(requireOwn(reach, params), null);
+      const of = requireOwn(reach, params);
+      if (isTwinInReach(reach, params)) await store.setMemory(of, null);
       return {};
     },
   }),

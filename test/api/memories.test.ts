@@ -100,6 +100,19 @@ for (const transport of transports) {
       assert.equal((await fixture.call("GET", path("bob"), key)).status, 200);
     });
 
+    test("a client token whose twins are others reads and deletes nothing of a twin", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      for (const twinId of ["echo", "private"])
+        await fixture.call("PUT", path("ann", twinId), key, { content: `For ${twinId}.` });
+      const token = await tokenOf(fixture, key, "ann", { twinIds: ["echo"] });
+      const place = path("ann", "private");
+      await assertErrorAnswer(await fixture.call("GET", place, token), 404, "memory_not_found");
+      assert.equal((await fixture.call("DELETE", place, token)).status, 204);
+      assert.equal((await fixture.call("GET", place, key)).status, 200, "it is kept");
+      assert.equal((await fixture.call("GET", path("ann"), token)).status, 200);
+    });
+
     test("is the first of an export, and erased with the person", async () => {
       await using fixture = await openFixture(transport);
       const key = await fixture.key();
