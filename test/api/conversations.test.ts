@@ -154,7 +154,7 @@ for (const transport of transports) {
         assert.equal((await send(metadata)).status, 201);
       }
       const refused = [
-        ...[pairs(17), { ["n".repeat(65)]: "" }, { name: "v".repeat(513) }, { "": "empty" }],
+        ...[pairs(17), pairs(15_000), { ["n".repeat(65)]: "" }, { name: "v".repeat(513) }, { "": "empty" }],
         ...[{ name: 1 }, { name: null }, { name: {} }, ["a"], "text", 1, { name: "\0" }, { "\ud800": "" }],
       ];
       for (const metadata of refused) {
