@@ -115,8 +115,8 @@ export async function requireForm(
 }
 
 /** A boolean; absent and null are false. */
-export function readBoolean(value: unknown, path: string): boolean {
-  if (value === undefined || value === null) return false;
+export function readBoolean(value: unknown, path: string, otherwise = false): boolean {
+  if (value === undefined || value === null) return otherwise;
   return typeof value === "boolean" ? value : refuseParam(path, "must be true or false");
 }
 

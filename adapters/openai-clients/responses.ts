@@ -138,7 +138,7 @@ function readResponseRequest(value: unknown): ResponseRequest {
   const body = requireBody(value);
   const common = readCommonParameters(body);
   const background = readBoolean(body.background, "background");
-  const store = body.store !== false;
+  const store = readBoolean(body.store, "store", true);
   if (background && !store) refuseParam("background", "must be false where store is false");
   const conversationId = readConversationId(body);
   const previousId = readPreviousId(body);

@@ -353,6 +353,7 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
       [{ input: [] }, 400, "input"],
       [{ input: [{ role: "user", content: [{ type: "input_image" }] }] }, 400, "input[0].content[0]"],
       [{ stream: "true" }, 400, "stream"],
+      [{ store: "false" }, 400, "store"],
     ];
     for (const [body, status, param] of refused) await assertParam(respond(api, body), status, param);
   });
