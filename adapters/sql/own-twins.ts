@@ -98,26 +98,22 @@ export function ownTwinMethods(driver: SqlDriver): OwnTwinStore {
 
     putTwinVersion: (put) => putVersion(driver, put),
 
-    async deleteOwnTwin(owner, id, at) {
+    async deleteOwnTwin(owner, id, version, at) {
       const params = [owner, id];
       const of = "owner = $1 AND twin_id = $2";
-      const [found] = await driver.all(
-        "SELECT version FROM own_twins WHERE owner = $1 AND id = $2 AND version IS NOT NULL",
-        params,
-      );
-      const result = await driver.batch([
+      const { committed } = await driver.batch([
         takeTurn(owner),
         {
           sql: `UPDATE own_twins SET version = NULL, name = '', features = '{}', text_bytes = 0
-            WHERE owner = $1 AND id = $2 AND version IS NOT NULL`,
-          params,
+            WHERE owner = $1 AND id = $2 AND version = $3`,
+          params: [...params, version],
           expect: 1,
         },
         ...loosen(of, params, at),
         { sql: `DELETE FROM twin_parts WHERE ${of}`, params },
         { sql: `DELETE FROM twin_versions WHERE ${of}`, params },
       ]);
-      return result.committed && found ? Number(found.version) : undefined;
+      return committed;
     },
   };
 }

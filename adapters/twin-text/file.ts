@@ -15,6 +15,7 @@ import {
   type Twin,
   temperatureRule,
   tokensRule,
+  twinIdPattern,
 } from "../../core/twins/twins.ts";
 
 /** A twin as its file defines it. The times, and further documents, come from where it is kept. */
@@ -348,14 +349,11 @@ function valuesOf(document: Document.Parsed): JsonObject {
   return refuse('the front matter must consist of lines such as "name: Ada".');
 }
 
-/** Ids are used in paths: only characters that need no escaping there, and no name that a path has already. */
-const idPattern = /^(?!check$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
-
 /** What an id may be. */
 export const idRule: Rule = {
   expected:
     'a string of 1 to 64 letters, digits, ".", "_" and "-", with a letter or digit first, and not "check"',
-  accepts: (value) => isString(value) && idPattern.test(value),
+  accepts: (value) => isString(value) && twinIdPattern.test(value),
 };
 
 const textRule: Rule = { expected: "a string that is not empty", accepts: isText };

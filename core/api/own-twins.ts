@@ -32,6 +32,7 @@ import {
   pathFault,
   readVersion,
   requireOwnTwins,
+  requireRevision,
   requireUnhidden,
   requireVersion,
   tooLarge,
@@ -194,14 +195,22 @@ export const ownTwinRoutes = [
     path: "/api/v1/twins/{id}",
     summary: "Delete a twin of your own with all its versions; conversations with it stay readable",
     audit: { action: "delete_twin", object: "id", version: true },
+    headers: { ifMatch: "If-Match" },
     success: { status: 204, description: "There is no such twin of yours." },
-    errors: ["twin_exists"],
-    async handle({ caller: { owner }, params: { id } }, context) {
+    errors: ["twin_exists", "revision_mismatch"],
+    async handle({ caller: { owner }, params: { id }, headers }, context) {
       const own = requireOwnTwins(context);
+      const { store, clock } = context;
       if (await own.operators(owner, id)) throw twinExists();
-      const version = await context.store.deleteOwnTwin(owner, id, context.clock.now());
-      own.forget(owner, id);
-      return { data: { version } };
+      for (;;) {
+        const current = await store.getOwnTwin(owner, id);
+        if (!current) return { data: {} };
+        const { version, revision } = current;
+        requireRevision(headers, revision);
+        const isDeleted = await store.deleteOwnTwin(owner, id, version, clock.now());
+        own.forget(owner, id);
+        if (isDeleted) return { data: { version } };
+      }
     },
   }),
 

@@ -241,15 +241,18 @@ function changesOf(
 }
 
 /** @throws {ApiError} `revision_mismatch` if a header field asks for another revision than the current one. */
-function requireRevision({ ifMatch, ifNoneMatch }: Call["headers"], revision: string | undefined): void {
+export function requireRevision(
+  { ifMatch = null, ifNoneMatch = null }: Call["headers"],
+  revision: string | undefined,
+): void {
   const names = (field: string) =>
     revision !== undefined && (field.trim() === "*" || field.includes(`"${revision}"`));
-  if (ifMatch && !names(ifMatch))
+  if (ifMatch !== null && !names(ifMatch))
     throw new ApiError(
       "revision_mismatch",
       "The twin has another revision than If-Match names: read it again.",
     );
-  if (ifNoneMatch && names(ifNoneMatch))
+  if (ifNoneMatch !== null && names(ifNoneMatch))
     throw new ApiError(
       "revision_mismatch",
       "There is such a twin, or revision, which If-None-Match excludes.",

@@ -59,14 +59,13 @@ export function ownTwinMethods(records: MemoryRecords): OwnTwinStore {
       return putVersion(recordsOf(records, put.twin.owner), put);
     },
 
-    async deleteOwnTwin(owner, id) {
+    async deleteOwnTwin(owner, id, version) {
       const owned = owners.get(owner);
       const entry = owned?.twins.get(id);
-      if (!owned || !entry?.record) return undefined;
-      const { version } = entry.record;
+      if (!owned || entry?.record?.version !== version) return false;
       Object.assign(entry, { record: undefined, textBytes: 0, versions: [] });
       dropContents(owned, () => true);
-      return version;
+      return true;
     },
   };
 }

@@ -136,6 +136,6 @@ export interface OwnTwinStore {
   readTwinContent(owner: string, digest: string, part: number): Promise<Uint8Array | undefined>;
   /** Stores a version of a twin, whose contents were added before. Versions before the last 50 go. */
   putTwinVersion(put: PutTwinVersion): Promise<PutTwinResult>;
-  /** Deletes a twin with all its versions, and returns the one that was current. Undefined: there is no such twin. */
-  deleteOwnTwin(owner: string, id: string, at: number): Promise<number | undefined>;
+  /** Deletes a twin with all its versions, if this one is current. Returns whether it was. */
+  deleteOwnTwin(owner: string, id: string, version: number, at: number): Promise<boolean>;
 }

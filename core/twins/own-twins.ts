@@ -28,6 +28,7 @@ import {
   type Twin,
   type TwinProfile,
   type TwinSource,
+  twinIdPattern,
 } from "./twins.ts";
 
 /** How many twins an owner may have, at least and at most, and how many are usual. */
@@ -216,8 +217,9 @@ export class OwnTwins implements TwinSource {
     return { id, models, toolProblem: (tool) => toolProblem(tool, owner) };
   }
 
-  /** A twin as it is now, or was at most a second ago. */
-  #head(owner: string, id: string): Promise<OwnTwinRecord | undefined> {
+  /** A twin as it is now, or was at most a second ago. What cannot be an id is not looked for, and not kept. */
+  async #head(owner: string, id: string): Promise<OwnTwinRecord | undefined> {
+    if (!twinIdPattern.test(id)) return undefined;
     const { store, clock } = this.#parts;
     const name = nameOf(owner, id);
     const known = this.#heads.get(name);

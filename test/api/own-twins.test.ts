@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { createTwinReader as createFolderReader } from "../../adapters/twin-files/mod.ts";
 import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { sha256 } from "../../core/base/ids.ts";
@@ -13,7 +14,7 @@ import type { MessageResource, TwinResource } from "../../core/wire/schemas.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
 import { docx, paragraph } from "../documents/fixture.ts";
 import { createRandom } from "../simulation/world.ts";
-import { withOutages } from "../support/chat.ts";
+import { countCalls, withOutages } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
 import {
@@ -259,6 +260,16 @@ describe("twins that their owners make", () => {
       412,
       "revision_mismatch",
     );
+    await assertErrorAnswer(
+      await service.put("odd/file", file, { "if-match": "" }),
+      412,
+      "revision_mismatch",
+    );
+    const remove = (revision: string) =>
+      service.call("DELETE", "/twins/odd", service.jwt, undefined, { "if-match": `"${revision}"` });
+    await assertErrorAnswer(await remove(first.revision), 412, "revision_mismatch");
+    assert.equal((await service.get("odd/file")).status, 200);
+    for (const _ of ["first", "again"]) assert.equal((await remove(second.revision)).status, 204);
   });
 
   test("of editors at once who name what they have read, no line is lost", async () => {
@@ -509,7 +520,7 @@ describe("twins that their owners make", () => {
       let isDue = false;
       const { readTwinContent } = store;
       store.readTwinContent = async (owner, ...of) => {
-        if (isDue) await store.deleteOwnTwin(owner, "odd", 0);
+        if (isDue) await store.deleteOwnTwin(owner, "odd", 2, 0);
         return readTwinContent(owner, ...of);
       };
       await using service = await open({ store });
@@ -952,3 +963,18 @@ for (const transport of transports) {
     for (const answer of unread.slice(1)) await answer.body?.cancel();
   });
 }
+
+test("what cannot be a twin's id is not looked for in the store: databases refuse some texts", async () => {
+  const { store, calls } = countCalls(createMemoryStore());
+  await using service = await open({ store, openaiApi: createOpenAIApi() });
+  const authorization = `Bearer ${await service.key()}`;
+  for (const model of ["a\0", "a b", "check", "x".repeat(65), "no-twin"]) {
+    const request = new Request("http://twins.test/v1/chat/completions", {
+      method: "POST",
+      headers: { authorization, "content-type": "application/json" },
+      body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello?" }] }),
+    });
+    assert.equal((await service.service.fetch(request)).status, 404, model);
+  }
+  assert.equal(calls.get("getOwnTwin"), 1, "the last one");
+});

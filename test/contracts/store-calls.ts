@@ -221,7 +221,7 @@ export async function callEverything(given: Store): Promise<void> {
   await store.getTwinVersion(owner, "ada");
   await store.listTwinVersions(owner, "ada", slice);
   await store.readTwinContent(owner, sha256("text"), 0);
-  await store.deleteOwnTwin(owner, "ada", start - looseMs);
+  await store.deleteOwnTwin(owner, "ada", mostTwinVersions + 1, start - looseMs);
   await store.sweep(start);
   await store.forgetEndUser(owner, reach.endUser, start, tells);
   await store.ping();

@@ -132,8 +132,9 @@ export function ownTwinsContract(open: () => Store): void {
       const owner = newOwner();
       await put(owner, "ada", null, { "": "one" });
       await put(owner, "ada", 1, { "": "two" });
-      assert.equal(await store.deleteOwnTwin(owner, "ada", start), 2);
-      assert.equal(await store.deleteOwnTwin(owner, "ada", start), undefined);
+      assert.equal(await store.deleteOwnTwin(owner, "ada", 1, start), false, "another version is current");
+      assert.equal(await store.deleteOwnTwin(owner, "ada", 2, start), true);
+      assert.equal(await store.deleteOwnTwin(owner, "ada", 2, start), false);
       assert.equal(await store.getOwnTwin(owner, "ada"), undefined);
       assert.equal(await store.getTwinVersion(owner, "ada", 1), undefined);
       assert.equal(await store.listTwinVersions(owner, "ada", page), undefined);
@@ -183,7 +184,7 @@ export function ownTwinsContract(open: () => Store): void {
         result: "put",
         version: 2,
       });
-      await store.deleteOwnTwin(owner, "b", start);
+      await store.deleteOwnTwin(owner, "b", 2, start);
       assert.deepEqual(await put(owner, "c", null, { "": "123456" }, { maxTwins: 2, maxTextBytes: 8 }), {
         result: "put",
         version: 1,

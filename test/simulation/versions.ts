@@ -75,10 +75,10 @@ export class Versions {
         this.#notePut(put, result);
         return result;
       },
-      deleteOwnTwin: async (of, id, at) => {
-        const deleted = await truth.deleteOwnTwin(of, id, at);
-        if (deleted !== undefined) this.#noteReign(id, undefined);
-        return deleted;
+      deleteOwnTwin: async (of, id, version, at) => {
+        const isDeleted = await truth.deleteOwnTwin(of, id, version, at);
+        if (isDeleted) this.#noteReign(id, undefined);
+        return isDeleted;
       },
     };
   }
