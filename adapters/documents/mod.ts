@@ -11,6 +11,7 @@
 import process from "node:process";
 import { clearTimeout, setTimeout } from "node:timers";
 import { isMainThread, Worker, workerData } from "node:worker_threads";
+import { Turns } from "../../core/base/turns.ts";
 import { DocumentError, type DocumentText, decodeText, type ReadAnswer, type ReadRequest } from "./text.ts";
 
 export { DocumentError, type DocumentText };
@@ -40,6 +41,8 @@ const tooLong = "takes too long to be read: it unpacks to more than a document m
 export interface ExtractOptions {
   /** The processor time that it may take, in milliseconds, where that is less than its size allows. */
   readonly withinMs?: number | undefined;
+  /** Whose document it is: owners take turns. Absent: the operator's. */
+  readonly owner?: string | undefined;
 }
 
 /**
@@ -52,22 +55,18 @@ export interface ExtractOptions {
 export async function extractText(
   path: string,
   bytes: Uint8Array,
-  { withinMs = longestMs }: ExtractOptions = {},
+  { withinMs = longestMs, owner }: ExtractOptions = {},
 ): Promise<DocumentText> {
   if (/\.(?:md|markdown|mdx|txt)$/iu.test(path)) return { text: await decodeText(bytes) };
-  const turn = lastTurn.then(() => readApart({ path, bytes }, withinMs));
-  lastTurn = turn.then(
-    () => {},
-    () => {},
-  );
-  const answer = await turn;
+  const end = await turns.take(owner);
+  const answer = await readApart({ path, bytes }, withinMs).finally(end);
   if ("fault" in answer) throw new DocumentError(answer.fault);
   if ("error" in answer) throw answer.error;
   return answer;
 }
 
 /** Documents are read one after another, so that many take no more memory than one. */
-let lastTurn: Promise<void> = Promise.resolve();
+const turns = new Turns(1);
 /** The thread, while it waits for another document. */
 let waiting: Thread | undefined;
 
@@ -91,7 +90,7 @@ async function readApart(request: ReadRequest, withinMs: number): Promise<ReadAn
     // The time begins when the thread is there: a busy machine takes long to start one.
     const begin = () => {
       thread.isReady = true;
-      stop = afterProcessorTime(allowedMs, () => resolve({ fault: tooLong }));
+      stop = afterProcessorTime(allowedMs, () => resolve({ fault: tooLong, isLast: true }));
       thread.worker.postMessage(request);
     };
     thread.tell = (message) => (message === "ready" ? begin() : resolve(message));
@@ -99,14 +98,15 @@ async function readApart(request: ReadRequest, withinMs: number): Promise<ReadAn
   });
   stop();
   thread.tell = () => {};
-  if ("fault" in answer || "error" in answer) await thread.worker.terminate();
+  if ("error" in answer || ("fault" in answer && answer.isLast)) await thread.worker.terminate();
   else keep(thread);
   return answer;
 }
 
 /**
  * Calls `late` once the process has had this much processor time, or a minute has gone by: on a busy machine a thread may wait
- * longer than it works. Returns what stops that. Node 20 tells only the time of all threads.
+ * longer than it works. Returns what stops that. Node 20 tells only the time of all threads: beside busy ones, what is left to
+ * the document is at least the same time by the clock.
  */
 function afterProcessorTime(allowedMs: number, late: () => void): () => void {
   const before = process.cpuUsage();
@@ -146,10 +146,10 @@ function startThread(): Thread {
   worker.on("message", (message: "ready" | ReadAnswer) => thread.tell(message));
   worker.on("error", (error) => {
     const isOutOfMemory = "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-    thread.tell(isOutOfMemory ? { fault: tooLarge } : { error });
+    thread.tell(isOutOfMemory ? { fault: tooLarge, isLast: true } : { error });
   });
   worker.on("exit", () => {
-    thread.tell({ fault: tooLarge });
+    thread.tell({ fault: tooLarge, isLast: true });
     if (waiting === thread) waiting = undefined;
   });
   return thread;

@@ -25,8 +25,15 @@ export interface ReadRequest {
   readonly bytes: Uint8Array;
 }
 
+/** What is wrong with a document. */
+export interface DocumentFault {
+  readonly fault: string;
+  /** Whether the thread must not read another one. */
+  readonly isLast: boolean;
+}
+
 /** What the thread answers: the text, a fault of the document, or an error of the reader itself. */
-export type ReadAnswer = DocumentText | { readonly fault: string } | { readonly error: unknown };
+export type ReadAnswer = DocumentText | DocumentFault | { readonly error: unknown };
 
 /** Decodes UTF-8, or UTF-16 with a byte order mark. The mark is removed. */
 export function decodeText(bytes: Uint8Array): Promise<string> {

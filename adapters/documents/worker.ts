@@ -23,12 +23,16 @@ async function answer(request: ReadRequest): Promise<ReadAnswer> {
   try {
     return await read(request);
   } catch (error) {
-    return error instanceof DocumentError ? { fault: error.message } : { error };
+    if (!(error instanceof DocumentError)) return { error };
+    // What was read of HTML and Word is gone. PDFium keeps memory where it stops within a document, and may not take more.
+    return { fault: error.message, isLast: isPdf.test(request.path) };
   }
 }
 
+const isPdf = /\.pdf$/iu;
+
 async function read({ path, bytes }: ReadRequest): Promise<DocumentText> {
-  if (/\.pdf$/iu.test(path)) return readPdf(bytes);
+  if (isPdf.test(path)) return readPdf(bytes);
   const html = /\.docx$/iu.test(path) ? readWord(bytes) : await decodePage(bytes);
   try {
     return { text: readHtml(html) };

@@ -15,10 +15,12 @@ import { textFaults } from "./text-faults.ts";
 /** Options of {@link createTwinReader}. */
 export interface TwinReaderOptions {
   /**
-   * Reads the text of a document. Rejects with a `DocumentError` if it cannot be read. Default: Markdown, text and HTML are
-   * read, in this thread.
+   * Reads the text of an owner's document. Rejects with a `DocumentError` if it cannot be read. Default: Markdown, text and
+   * HTML are read, in this thread.
    */
-  readonly extractText?: ((path: string, bytes: Uint8Array) => Promise<DocumentText>) | undefined;
+  readonly extractText?:
+    | ((path: string, bytes: Uint8Array, of: { readonly owner: string }) => Promise<DocumentText>)
+    | undefined;
 }
 
 /** How many golden questions are asked, and how long that may take, in milliseconds. */
@@ -49,14 +51,14 @@ export function createTwinReader({ extractText = readAnywhere }: TwinReaderOptio
 
     faultsOf: ({ twin, instructionsLine }) => textFaults(twin, instructionsLine),
 
-    async readDocument(path, bytes) {
+    async readDocument(path, bytes, owner) {
       if (!readable.test(path))
         return {
           fault:
             "has an ending that is not read: .md, .markdown, .mdx, .txt, .html, .htm, .pdf and .docx are",
         };
       try {
-        return { text: (await extractText(path, bytes)).text };
+        return { text: (await extractText(path, bytes, { owner })).text };
       } catch (error) {
         if (error instanceof DocumentError) return { fault: error.message };
         throw error;

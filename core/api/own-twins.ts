@@ -255,9 +255,10 @@ export const ownTwinRoutes = [
     errors: [...changeErrors, "twin_not_found"],
     async handle(call, context) {
       const { path } = call.params;
+      const { owner } = call.caller;
       const fault = pathFault(path);
       if (fault !== undefined) throw validationError([{ path: "path", message: fault }]);
-      const read = await requireOwnTwins(context).reader.readDocument(path, call.body);
+      const read = await requireOwnTwins(context).reader.readDocument(path, call.body, owner);
       if ("fault" in read) throw validationError([{ path, message: read.fault.replace(/\.$/, "") }]);
       const encoded = await encodeInParts(read.text);
       const text = (await areEqualInParts(encoded, call.body)) ? call.body : encoded;

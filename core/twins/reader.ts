@@ -87,10 +87,14 @@ export interface TwinReader {
   read(bytes: Uint8Array, rules: ReadingRules): Promise<ReadTwin | { readonly faults: readonly TwinFault[] }>;
   /** What is not read as it looks in a twin's text. */
   faultsOf(read: ReadTwin): Promise<readonly TwinFault[]>;
-  /** The text of a document, or why it cannot be read, as the end of a sentence that begins with its path. */
+  /**
+   * The text of a document, or why it cannot be read, as the end of a sentence that begins with its path. Owners take turns,
+   * where a reader reads one after another.
+   */
   readDocument(
     path: string,
     bytes: Uint8Array,
+    owner: string,
   ): Promise<{ readonly text: string } | { readonly fault: string }>;
   /** Asks golden questions: 100 at most, within 5 seconds for all. */
   ask(twin: Twin, tests: readonly GoldenQuestion[], clock: Clock): Promise<TestResults>;
