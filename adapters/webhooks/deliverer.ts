@@ -7,14 +7,15 @@
 import { InFlight, longestTimerMs } from "../../core/base/clock.ts";
 import type { Deliverer, DeliveryParts } from "../../core/store/deliverer.ts";
 import type { TakenDelivery, WebhookRecord } from "../../core/store/webhooks.ts";
-import { findTarget, type ListedHost, type LookUp, RefusedAddress, type Target } from "./addresses.ts";
+import { findTarget, type ListedHost, RefusedAddress, type Target } from "./addresses.ts";
+import type { LookUps } from "./look-ups.ts";
 import { bodyOf, signatureHeaders } from "./message.ts";
 import type { post } from "./post.ts";
 
 /** What delivers besides the service's parts. */
 export interface Delivering {
   readonly hosts: readonly ListedHost[];
-  readonly lookUp: LookUp;
+  readonly lookUps: LookUps;
   readonly post: typeof post;
 }
 
@@ -56,7 +57,7 @@ interface Line {
 /** Begins to deliver. */
 export function openDeliverer(parts: DeliveryParts, delivering: Delivering): Deliverer {
   const { store, clock, log, observe, holder } = parts;
-  const { hosts, lookUp, post } = delivering;
+  const { hosts, lookUps, post } = delivering;
   const lines = new Map<string, Line>();
   const inFlight = new InFlight();
   const closing = new AbortController();
@@ -168,7 +169,8 @@ export function openDeliverer(parts: DeliveryParts, delivering: Delivering): Del
     const callOff = clock.after(tryMs, end);
     closing.signal.addEventListener("abort", end);
     try {
-      const target = await beforeAbort(findTarget(webhook.url, hosts, lookUp), ending.signal);
+      const asking = { owner: webhook.owner, clock, signal: ending.signal };
+      const target = await findTarget(webhook.url, hosts, (name) => lookUps.find(name, asking));
       return { status: await send(target, webhook, delivery, ending.signal) };
     } catch (error) {
       if (!ending.signal.aborted) problem = problemOf(error);
@@ -226,16 +228,6 @@ export function openDeliverer(parts: DeliveryParts, delivering: Delivering): Del
       });
     },
   };
-}
-
-/** Rejects if the signal is aborted before the work is done, which then goes on unheeded. */
-function beforeAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    if (signal.aborted) return stop();
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }
 
 /** A word for what went wrong: a code of the system, such as ECONNREFUSED. */

@@ -4,15 +4,15 @@
  * @module
  */
 
-import { systemClock, within } from "../../core/base/clock.ts";
 import { isString } from "../../core/base/json.ts";
 import { functionThat, optional, requireOptions } from "../../core/base/rules.ts";
 import type { WebhookDelivery } from "../../core/store/deliverer.ts";
 import { expectedAddress, findTarget, parseHost, RefusedAddress, systemLookUp } from "./addresses.ts";
 import { openDeliverer } from "./deliverer.ts";
+import { LookUps } from "./look-ups.ts";
 import { post } from "./post.ts";
 
-export type { Deliverer, DeliveryParts, WebhookDelivery } from "../../core/store/deliverer.ts";
+export type { CheckedBy, Deliverer, DeliveryParts, WebhookDelivery } from "../../core/store/deliverer.ts";
 
 /** Options of {@link createWebhooks}. */
 export interface WebhookOptions {
@@ -25,7 +25,7 @@ export interface WebhookOptions {
   readonly lookUp?: ((name: string) => Promise<readonly string[]>) | undefined;
 }
 
-/** For how long a name may be looked up before its webhook is refused, in milliseconds. */
+/** For how long a name may wait for its turn and be looked up before its webhook is refused, in milliseconds. */
 const checkMs = 5000;
 
 /**
@@ -51,16 +51,23 @@ export function createWebhooks(options: WebhookOptions = {}): WebhookDelivery {
     lookUp: optional(functionThat("resolves with a name's IP addresses")),
   });
   const hosts = (options.hosts ?? []).flatMap((host) => parseHost(host) ?? []);
-  const { lookUp = systemLookUp } = options;
+  const lookUps = new LookUps(options.lookUp ?? systemLookUp);
   return {
-    async check(url) {
-      const finding = findTarget(url, hosts, lookUp).catch((error: unknown) => {
-        if (error instanceof RefusedAddress) return undefined;
-        throw error;
-      });
-      // The same words whatever is wrong: nobody learns here which names there are that only the server resolves.
-      return (await within(systemClock, checkMs, finding)) ? undefined : expectedAddress;
+    async check(url, { owner, clock }) {
+      const ending = new AbortController();
+      const callOff = clock.after(checkMs, () => ending.abort());
+      const asking = { owner, clock, signal: ending.signal };
+      try {
+        await findTarget(url, hosts, (name) => lookUps.find(name, asking));
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof RefusedAddress)) throw error;
+        // The same words whatever is wrong: nobody learns here which names there are that only the server resolves.
+        return expectedAddress;
+      } finally {
+        callOff();
+      }
     },
-    open: (parts) => openDeliverer(parts, { hosts, lookUp, post }),
+    open: (parts) => openDeliverer(parts, { hosts, lookUps, post }),
   };
 }

@@ -49,7 +49,7 @@ export const webhookRoutes = [
     errors: ["webhook_limit_reached"],
     async handle({ caller: { owner }, body }, context) {
       const { store, clock, newId, newKeys, api } = context;
-      const problem = await requireWebhooks(context).check(body.url);
+      const problem = await requireWebhooks(context).check(body.url, { owner, clock });
       if (problem !== undefined) throw validationError([{ path: "url", message: problem }]);
       const record: WebhookRecord = {
         id: newId("hook"),

@@ -10,10 +10,16 @@ import type { Observer } from "../base/observe.ts";
 import type { Store } from "./store.ts";
 import type { Telling } from "./webhooks.ts";
 
+/** For whom, and by which time, an address is checked. */
+export interface CheckedBy {
+  readonly owner: string;
+  readonly clock: Clock;
+}
+
 /** Delivers to webhooks, in every service that is given it. */
 export interface WebhookDelivery {
-  /** Resolves with what is accepted, such as "must be …", if an address cannot be told. Undefined: it can. */
-  check(url: string): Promise<string | undefined>;
+  /** Resolves with what is accepted, such as "must be …", if an address cannot be told for an owner. Undefined: it can. */
+  check(url: string, by: CheckedBy): Promise<string | undefined>;
   /** Begins to work for a service. */
   open(parts: DeliveryParts): Deliverer;
 }

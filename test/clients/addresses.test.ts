@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type Package from "ipaddr.js";
 import { createWebhooks } from "../../adapters/webhooks/mod.ts";
+import { createManualClock } from "../support/clock.ts";
 import { skip } from "./packages.ts";
 
 /** Ranges of the registries of special-purpose addresses, and others, at whose ends both are asked. */
@@ -41,13 +42,14 @@ describe("the addresses that webhooks may be at, judged by ipaddr.js", { skip },
 
   test("what it calls special is refused; of the rest, only what is given to nobody", async () => {
     const webhooks = createWebhooks({ lookUp: () => assert.fail("no name is looked up") });
+    const by = { owner: "ada", clock: createManualClock() };
     const addresses = new Set(ranges.trim().split(/\s+/).flatMap(edgesOf));
     let taken = 0;
     for (const address of addresses) {
       const parsed = ipaddr.parse(address);
       const isGiven = parsed.kind() === "ipv4" || parsed.match(ipaddr.parseCIDR("2000::/3"));
       const host = parsed.kind() === "ipv4" ? address : `[${address}]`;
-      const isTaken = (await webhooks.check(`https://${host}/`)) === undefined;
+      const isTaken = (await webhooks.check(`https://${host}/`, by)) === undefined;
       assert.equal(isTaken, isGiven && parsed.range() === "unicast", `${address} is ${parsed.range()}`);
       if (isTaken) taken++;
     }

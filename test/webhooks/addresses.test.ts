@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createWebhooks, type WebhookOptions } from "../../adapters/webhooks/mod.ts";
+import { createManualClock } from "../support/clock.ts";
 
 /** Names, and what they resolve to. */
 const names: Readonly<Record<string, readonly string[]>> = {
@@ -18,9 +19,11 @@ const lookUp: WebhookOptions["lookUp"] = async (name) => {
   return found;
 };
 
+const by = { owner: "ada", clock: createManualClock() };
+
 /** Whether an address can be told. */
 async function isTaken(url: string, hosts: readonly string[] = []): Promise<boolean> {
-  return (await createWebhooks({ hosts, lookUp }).check(url)) === undefined;
+  return (await createWebhooks({ hosts, lookUp }).check(url, by)) === undefined;
 }
 
 describe("the addresses of webhooks", () => {
