@@ -12,6 +12,7 @@ import {
   type MessageRecord,
   mostAnswered,
   mostBranches,
+  nobody,
   type PendingCalls,
   type StoredCalls,
 } from "../../core/store/records.ts";
@@ -60,11 +61,13 @@ export function replyMethods(driver: SqlDriver): ReplyStore {
       return { result: "added", ...told(stored.rows) };
     },
 
-    async saveReply({ owner, id, content, sources, lastAttempt, lease }): Promise<SaveResult> {
+    async saveReply({ owner, id, content, sources, lastAttempt, yields, lease }): Promise<SaveResult> {
       const text = [content ?? null, toJson(sources)];
-      const row = await saves.add([owner, id, lease.holder, lease.until, ...text, lastAttempt ? 1 : null]);
+      const flags = [lastAttempt ? 1 : null, yields ? nobody : null];
+      const row = await saves.add([owner, id, lease.holder, lease.until, ...text, ...flags]);
       if (!row) return "lost";
-      return Number(row.cancel_requested) === 1 ? "cancel_requested" : "saved";
+      const requested = Number(row.cancel_requested);
+      return requested === 0 ? "saved" : requested === 1 ? "cancel_requested" : "yield_requested";
     },
 
     async endReply(end) {
@@ -96,10 +99,20 @@ export function replyMethods(driver: SqlDriver): ReplyStore {
 
     async requestCancel({ owner, endUser = null }, id) {
       const sql = `UPDATE messages SET cancel_requested = 1
-        WHERE owner = $1 AND id = $2 AND status = 'in_progress' AND (CAST($3 AS TEXT) IS NULL OR EXISTS (
+        WHERE owner = $1 AND id = $2 AND status = 'in_progress' AND cancel_requested = 0
+          AND (CAST($3 AS TEXT) IS NULL OR EXISTS (
           SELECT 1 FROM conversations
             WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
       await driver.batch([{ sql, params: [owner, id, endUser] }]);
+    },
+
+    async requestYield(owner, id) {
+      const sql = `UPDATE messages SET cancel_requested = 2 WHERE owner = $1 AND id = $2 AND status = 'in_progress'
+        RETURNING lease_holder`;
+      const result = await driver.batch([{ sql, params: [owner, id] }]);
+      const row = result.committed ? result.rows[0]?.[0] : undefined;
+      if (!row) return "over";
+      return row.lease_holder === nobody ? "yielded" : "asked";
     },
   };
 }
@@ -139,7 +152,7 @@ class Saves {
 
 const saveText = `UPDATE messages
   SET content = COALESCE($5, content), sources = COALESCE($6, sources), lease_until = $4,
-    last_attempt = COALESCE($7, last_attempt)
+    last_attempt = COALESCE($7, last_attempt), lease_holder = COALESCE($8, lease_holder)
   WHERE owner = $1 AND id = $2 AND lease_holder = $3 AND status = 'in_progress'
     AND length(content) <= length(COALESCE($5, content))
   RETURNING cancel_requested`;
@@ -172,7 +185,7 @@ function abandonedFromRow(row: SqlRow): AbandonedReply {
     id: String(row.id),
     lease: { holder: String(row.lease_holder), until: Number(row.lease_until) },
     attempt: Number(row.attempt),
-    cancelRequested: Number(row.cancel_requested) === 1,
+    cancelRequested: Number(row.cancel_requested) > 0,
     lastAttempt: Number(row.last_attempt) === 1,
     reserved: Number(row.reserved) > 0,
   };

@@ -4,15 +4,20 @@
  * @module
  */
 
-import type { MessageRecord } from "../store/records.ts";
+import { isWithin, within } from "../base/clock.ts";
+import type { EndReply, MessageRecord } from "../store/records.ts";
+import type { YieldResult } from "../store/store.ts";
 import { tooMuchAtOnce } from "../wire/errors.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, type Outcome } from "./draft.ts";
 import type { ReplyFeed } from "./feed.ts";
-import { questionBytes } from "./limits.ts";
+import { questionBytes, tellReached } from "./limits.ts";
 import { Producer } from "./producer.ts";
-import type { Replaced } from "./saver.ts";
+import { type Replaced, yieldMs } from "./saver.ts";
 import { endOfStored, type StoredReplies } from "./stored-reply.ts";
+
+/** Pause between two looks whether another process has yielded a reply, in milliseconds, if no signal says so. */
+const pollMs = 250;
 
 /**
  * A reply that runs on this process. Emptied at its end, because tables that the Map has outgrown may outlive it and
@@ -107,23 +112,62 @@ export class RunningReplies {
   }
 
   /**
-   * Stops a reply in whose place a message comes, and which ends in the transaction that stores that one. A reply of this
-   * process keeps all of its text, one of another process what is stored. Undefined: it ends by itself.
+   * Stops a reply in whose place a message comes, and which ends in the transaction that stores that one, with all of its text;
+   * one of another process that does not answer, with what is stored. Undefined: it ends by itself.
    */
   async replace(owner: string, conversationId: string, id: string): Promise<Replaced | undefined> {
-    const { store } = this.#context;
+    const { inFlight, store } = this.#context;
     const entry = this.#running.get(id);
     if (entry?.producer) {
       const replaced = entry.producer.replace();
       if (!replaced) await entry.finished;
       return replaced;
     }
+    if ((await this.#askToYield(owner, id)) === "over") return undefined;
     const ending = await endOfStored(this.#context, { owner, conversationId, id }, cancelled);
     const end = { ...ending, reserved: true as const }; // whether it is, is not known of a reply of another process
+    let isSettled = false;
     const settle = (isStored: boolean) => {
+      if (isSettled) return;
+      isSettled = true;
       if (isStored) for (const topic of ["stop", "text"] as const) store.signals?.notify(topic, id);
+      else inFlight.track(this.#endYielded(end));
     };
     return { end, settle };
+  }
+
+  /** Asks the process that produces a reply to yield it, until it has, or has not answered for so long that it may be dead. */
+  async #askToYield(owner: string, id: string): Promise<YieldResult> {
+    const { clock, store, leaseMs } = this.#context;
+    const began = clock.now();
+    let hurry = () => {};
+    const stopListening = store.signals?.listen("text", (told) => {
+      if (told === id) hurry();
+    });
+    try {
+      for (let isAsked = false; ; isAsked = true) {
+        const result = await store.requestYield(owner, id);
+        if (result !== "asked" || !isWithin(Math.min(yieldMs, leaseMs), began, clock.now())) return result;
+        if (!isAsked) store.signals?.notify("stop", id);
+        const heard = new Promise<void>((resolve) => {
+          hurry = resolve;
+        });
+        await within(clock, pollMs, heard);
+      }
+    } finally {
+      stopListening?.();
+    }
+  }
+
+  /** Ends a reply in whose place nothing was stored after all. If that fails, whoever finds it abandoned does. */
+  async #endYielded(end: EndReply): Promise<void> {
+    const { log, store } = this.#context;
+    try {
+      tellReached(this.#context, await store.endReply(end));
+      for (const topic of ["stop", "text"] as const) store.signals?.notify(topic, end.id);
+    } catch (error) {
+      log("warn", "a cancelled reply's end could not be stored", { messageId: end.id, error });
+    }
   }
 
   /** Ends all replies because this process stops. */

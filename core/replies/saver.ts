@@ -41,6 +41,12 @@ const saveMs = 1000;
  */
 const beatMs = 50;
 
+/**
+ * How long a process has to yield a reply, and the one that asks for that to store what comes in its place, in milliseconds.
+ * Neither may live.
+ */
+export const yieldMs = 5000;
+
 /** Pause before the store is asked again for an end or a history, in milliseconds. */
 export const retryMs = 500;
 
@@ -83,6 +89,8 @@ export class Saver {
   #savedLength: number;
   #savedAt = 0;
   #mustSave = false;
+  /** Whether the reply is left, with all of its text, to what another process stores in its place. */
+  #mustYield = false;
   /** Called once it is stored that this is the last attempt. Empty: it need not be. */
   readonly #marked: (() => void)[] = [];
   #failing = false;
@@ -184,6 +192,7 @@ export class Saver {
       if (length !== this.#savedLength) this.#tellElsewhere();
       this.#savedLength = length;
       if (result === "cancel_requested") this.#options.draft.stop(cancelled);
+      if (result === "yield_requested") this.#yield();
       for (const tell of marked) tell();
     } catch (error) {
       if (wasFollowed) this.#followedElsewhereUntil = clock.now() + unheardMs;
@@ -192,11 +201,19 @@ export class Saver {
     }
   }
 
+  /** Stops the reply, whose text is then left, unless its end is decided. */
+  #yield(): void {
+    const { draft } = this.#options;
+    this.#mustYield = !draft.closed;
+    draft.stop("lost");
+  }
+
   #saveText(length: number): Promise<SaveResult> {
     const { store, clock, leaseMs } = this.#context;
     const { production, feed, draft } = this.#options;
     const { owner, reply } = production;
-    const lease = { holder: production.lease.holder, until: clock.now() + leaseMs };
+    const forMs = this.#mustYield ? yieldMs : leaseMs;
+    const lease = { holder: production.lease.holder, until: clock.now() + forMs };
     return store.saveReply({
       owner,
       id: reply.id,
@@ -204,6 +221,7 @@ export class Saver {
       ...(length !== this.#savedLength && { content: feed.text.toString() }),
       ...(draft.sources && { sources: draft.sources }),
       ...(this.#marked.length > 0 && { lastAttempt: true }),
+      ...(this.#mustYield && { yields: true }),
     });
   }
 
@@ -262,7 +280,12 @@ export class Saver {
 
   async #storeEnd(outcome: Outcome): Promise<Saved> {
     const { store } = this.#context;
-    const { owner, reply } = this.#options.production;
+    const { production, feed } = this.#options;
+    const { owner, reply } = production;
+    if (this.#mustYield) {
+      await this.#saveText(feed.text.length);
+      store.signals?.notify("text", reply.id);
+    }
     const replaced = await this.#endedElsewhere;
     if (replaced === undefined && outcome !== "lost") {
       const { message, end } = this.#ending(outcome);

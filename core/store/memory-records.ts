@@ -46,6 +46,8 @@ export interface MessageEntry {
   /** Undefined unless it is a reply in progress. */
   lease: Lease | undefined;
   cancelRequested: boolean;
+  /** Whether it is cancelled for a message that comes in its place. */
+  yieldRequested?: boolean;
   /** Whether its engine must not be asked again. */
   lastAttempt?: boolean | undefined;
   /** What equal questions without an answer have in common. */

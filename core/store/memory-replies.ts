@@ -31,6 +31,7 @@ import {
   type MessageRecord,
   mostAnswered,
   mostBranches,
+  nobody,
 } from "./records.ts";
 import type {
   AbandonedReply,
@@ -59,17 +60,18 @@ export function replyMethods(records: MemoryRecords): ReplyStore {
       return addMessage(records, add);
     },
 
-    async saveReply({ owner, id, content, sources, lastAttempt, lease }): Promise<SaveResult> {
+    async saveReply({ owner, id, content, sources, lastAttempt, yields, lease }): Promise<SaveResult> {
       const entry = findRunning(records, { owner }, id);
       if (entry?.lease?.holder !== lease.holder) return "lost";
       if (content !== undefined && content.length < entry.record.content.length) return "lost";
-      entry.lease = lease;
+      entry.lease = yields ? { ...lease, holder: nobody } : lease;
       entry.lastAttempt ||= lastAttempt;
       entry.record = {
         ...entry.record,
         ...(content !== undefined && { content }),
         ...(sources && { sources }),
       };
+      if (entry.yieldRequested) return "yield_requested";
       return entry.cancelRequested ? "cancel_requested" : "saved";
     },
 
@@ -98,6 +100,13 @@ export function replyMethods(records: MemoryRecords): ReplyStore {
     async requestCancel(reach, id) {
       const entry = findRunning(records, reach, id);
       if (entry) entry.cancelRequested = true;
+    },
+
+    async requestYield(owner, id) {
+      const entry = findRunning(records, { owner }, id);
+      if (!entry) return "over";
+      entry.cancelRequested = entry.yieldRequested = true;
+      return entry.lease?.holder === nobody ? "yielded" : "asked";
     },
   };
 }

@@ -49,6 +49,7 @@ export {
   type UsageSlice,
   type UsageSum,
   type WebhookStore,
+  type YieldResult,
 } from "./store.ts";
 export type { ReachedBudget, TokenBudget, TokenBudgetState, TokenReservation } from "./token-budgets.ts";
 export type {

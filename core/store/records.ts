@@ -49,7 +49,7 @@ export {
   type TwinVersionRecord,
 } from "./own-twins.ts";
 export { mostCharactersRemembered, type PersonMemory } from "./people.ts";
-export { type EndReply, ended, eventOfEnd, type FinalState } from "./replies.ts";
+export { type EndReply, ended, eventOfEnd, type FinalState, nobody } from "./replies.ts";
 export {
   leavesUnanswered,
   mostAnswered,

@@ -169,11 +169,19 @@ export interface SaveReply {
   readonly sources?: readonly Source[];
   /** From now on, no other process may begin the reply again. Absent: as before. */
   readonly lastAttempt?: true;
+  /** From now on nobody holds it: it waits for the message that comes in its place. Absent: it is held as before. */
+  readonly yields?: true;
   readonly lease: Lease;
 }
 
 /** What {@link Store.saveReply} found. `lost`: the reply is gone or has ended, or has another holder or more text. */
-export type SaveResult = "saved" | "cancel_requested" | "lost";
+export type SaveResult = "saved" | "cancel_requested" | "yield_requested" | "lost";
+
+/** What {@link Store.requestYield} found. `over`: the reply is gone or has ended. */
+export type YieldResult = "asked" | "yielded" | "over";
+
+/** The holder of a reply that its process has yielded. */
+export const nobody = "";
 
 /** A reply in progress whose lease ran out. */
 export interface AbandonedReply {
@@ -221,6 +229,11 @@ export interface ReplyStore {
   endReply(end: EndReply): Promise<boolean | readonly ReachedBudget[]>;
   /** Asks the holder of a reply in progress to cancel it. Does not affect other messages. */
   requestCancel(reach: Reach, id: string): Promise<void>;
+  /**
+   * Asks the holder of a reply in progress to stop it, to save all of its text, and to yield it to the message that comes in its
+   * place. Says whether it has; nobody takes such a reply over. Comes before a request to cancel it.
+   */
+  requestYield(owner: string, id: string): Promise<YieldResult>;
   /** From now on, histories have `told` in a question's place. If it is empty, they have neither the question nor its reply. */
   replaceQuestion(
     question: Pick<MessageRecord, "id" | "conversationId"> & {

@@ -52,6 +52,7 @@ export type {
   SaveReply,
   SaveResult,
   TakeOverStore,
+  YieldResult,
 } from "./replies.ts";
 export type { ReviewSlice, ReviewStore } from "./review.ts";
 export type { IdleListing, IdleSlice, Listing, Reach, Slice } from "./slices.ts";

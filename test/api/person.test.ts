@@ -226,24 +226,6 @@ describe("messages without an engine", () => {
     assert.deepEqual([last.message.status, last.message.content], ["cancelled", "half a rep"]);
   });
 
-  test("what a person says takes the place of a reply of another process, too", async () => {
-    await using chat = await openChat(inProcess);
-    const first = await chat.begin("1");
-    first.run.write("half");
-    await chat.clock.advance(1000);
-    await using other = await chat.another();
-    const response = await other.post("/messages", { ...said, whenBusy: "replace" });
-    assert.equal(response.status, 201);
-    await chat.clock.advance(10_000);
-    assert.equal(first.run.signal.aborted, true);
-    const messages = await dataOf<MessageResource[]>(await chat.get("/messages"));
-    assert.deepEqual(
-      messages.map(({ content }) => content),
-      ["1", "half", said.content],
-    );
-    assert.equal(await chat.status(), "idle");
-  });
-
   test("with after, a message takes the place of that running reply alone", async () => {
     await using chat = await openChat(inProcess);
     const { messageId, run } = await chat.begin("1");

@@ -110,6 +110,7 @@ export async function callEverything(given: Store): Promise<void> {
   await store.readCalls(owner, reply.id);
   await store.replaceQuestion({ owner, conversationId: id, id: reply.after ?? "", told: "Another?" });
   await store.requestCancel({ owner }, reply.id);
+  await store.requestYield(owner, reply.id);
   await store.findAbandonedReplies(start + day);
   const { conversationId, attempt } = reply;
   const found = {

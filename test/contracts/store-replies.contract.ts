@@ -19,6 +19,7 @@ import {
   messagesOf,
   newConversation,
   newOwner,
+  nextToBegin,
   start,
   toBegin,
   toEnd,
@@ -255,6 +256,48 @@ export function repliesContract(open: () => Store): void {
       await store.requestCancel({ owner }, "msg_none");
       assert.equal(await store.saveReply({ owner, id: reply.id, lease }), "saved");
       assert.equal((await store.getMessage({ owner }, ended.reply.id, whole))?.status, "completed");
+    });
+
+    test("a reply that its holder is asked to yield is left with its text to what comes in its place", async () => {
+      const { owner, id } = await newConversation(store);
+      const begun = await begin(store, owner, id);
+      const { reply, lease } = begun;
+      assert.equal(await store.requestYield(owner, reply.id), "asked");
+      const save = { owner, id: reply.id, lease };
+      assert.equal(await store.saveReply({ ...save, content: "Be" }), "yield_requested");
+      await store.requestCancel({ owner }, reply.id);
+      assert.equal(
+        await store.saveReply(save),
+        "yield_requested",
+        "cancelling it now would make room for others",
+      );
+      assert.equal(await store.requestYield(owner, reply.id), "asked");
+      const until = { ...lease, until: start + 10 };
+      await store.saveReply({ ...save, content: "Because", yields: true, lease: until });
+      assert.equal(await store.requestYield(owner, reply.id), "yielded");
+      assert.equal(await store.saveReply({ ...save, content: "Because not" }), "lost");
+      assert.equal(await store.endReply(toEnd(begun, { holder: lease.holder })), false);
+      assert.equal((await store.getConversation({ owner }, id))?.replyId, reply.id, "others must wait");
+      const abandoned = await store.findAbandonedReplies(start + 11);
+      const found = abandoned.find((each) => each.id === reply.id);
+      assert.equal(found?.cancelRequested, true);
+      assert.equal(await store.takeOverReply(found, lease, 0), false);
+      const { content: _, ...replaces } = toEnd(begun, { status: "cancelled", finishReason: "cancelled" });
+      const next = { ...(await nextToBegin(store, owner, id)), replaces };
+      assert.deepEqual(await store.beginReply(next), { result: "begun", memory: null });
+      const { content, status, attempt } = (await store.getMessage({ owner }, reply.id, whole)) ?? reply;
+      assert.deepEqual([content, status, attempt], ["Because", "cancelled", 1]);
+      assert.equal(await store.requestYield(owner, reply.id), "over");
+    });
+
+    test("only a reply of the owner that is in progress is asked for", async () => {
+      const { owner, id } = await newConversation(store);
+      const ended = await converse(store, owner, id);
+      const { question, reply, lease } = await begin(store, owner, id);
+      assert.equal(await store.requestYield(newOwner(), reply.id), "over");
+      for (const { id: other } of [question, ended.reply, { id: "msg_none" }])
+        assert.equal(await store.requestYield(owner, other), "over");
+      assert.equal(await store.saveReply({ owner, id: reply.id, lease }), "saved");
     });
 
     test("abandoned replies are those in progress whose lease ran out, whoever holds them", async () => {

@@ -54,12 +54,18 @@ export interface StoredReply extends StoredMessage {
   end: EndReply | undefined;
   /** The message that came in its place. */
   replacedBy: string | undefined;
+  /** Whether its holder has saved it, and whether it has then left it, with all that was told, to what comes in its place. */
+  saved: boolean;
+  yielded: boolean;
   deleted: boolean;
 }
 
-/** Whether a process ended a reply that it did not produce: what its producer had not saved is lost. */
+/** How long a process may take to leave a reply to what comes in its place, in milliseconds. */
+const yieldMs = 5_000;
+
+/** Whether a process ended a reply that another one still produced: what its producer had not saved is lost. */
 export function isEndedElsewhere(reply: StoredReply | undefined): boolean {
-  return reply?.end !== undefined && reply.end.holder === undefined;
+  return reply?.end !== undefined && reply.end.holder === undefined && !reply.yielded;
 }
 
 export class Ledger {
@@ -179,6 +185,9 @@ export class Ledger {
     if (replaces && replaced && this.busy.has(replaced)) {
       this.#noteEnd(replaces);
       replaced.replacedBy = id;
+      const mayBeLost = !replaced.holder() || this.lastTrouble > this.#world.now() - 2 * yieldMs;
+      if (isEndedElsewhere(replaced) && replaced.saved && !mayBeLost)
+        this.#world.violate(`${replaced.id} was ended without the text of its process, which lives`);
       if (after !== replaced.id || log.at(-1) !== replaced)
         this.#world.violate(`${id} is not directly behind ${replaced.id}, in whose place it came`);
     }
@@ -231,6 +240,8 @@ export class Ledger {
       text: "",
       end: undefined,
       replacedBy: undefined,
+      saved: false,
+      yielded: false,
       deleted: false,
     };
     this.replies.set(reply.id, stored);
@@ -265,6 +276,7 @@ export class Ledger {
     if (stored.leaseUntil !== lease.until) this.#world.violate("a renewed lease was ignored");
     if (!this.#exclusive && lease.until >= this.#world.now()) this.#world.violate("a lease was ignored");
     stored.holder = holder;
+    stored.saved = false;
     stored.leaseUntil = next.until;
     stored.attempt = attempt + 1;
     stored.takenOver = stored.text;
@@ -283,9 +295,11 @@ export class Ledger {
     const stored = this.replies.get(save.id) ?? this.#world.violate("a reply was saved that nobody began");
     if (result !== "lost") {
       stored.leaseUntil = save.lease.until;
+      stored.saved = true;
+      stored.yielded = save.yields === true;
       this.#noteText(stored, save.content);
     }
-    if (result === "saved") return;
+    if (result === "saved" || save.yields) return;
     // It may not have heard that it must stop; if it has, it must not save again.
     const { holder } = save.lease;
     const toldAt = stored.stopToldAt.get(holder);

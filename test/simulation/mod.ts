@@ -8,8 +8,8 @@
  * reply is taken over once at most, and never while its lease lasts; each reply in progress has a holder; a device that
  * looks on is told of each message once, in the order stored, whatever processes it is told by; one
  * idempotency key creates one message; a question goes to who answers when it is stored, a twin or a person, and to no one
- * else; what takes the place of a reply stands directly behind it, and no text comes after; a version of an
- * author's twin that was acknowledged is kept as a whole, came in the place of the one that it names, and is what each process
+ * else; what takes the place of a reply stands directly behind it, no text comes after, and none is lost that a stream was told
+ * of, unless its process dies, or is slow; a version of an author's twin that was acknowledged is kept as a whole, came in the place of the one that it names, and is what each process
  * answers with after two seconds, and a reply is given the texts of one version in all attempts; at the end, no reply is in
  * progress, each conversation goes on, and no timer is left.
  */
@@ -61,6 +61,8 @@ export interface SimulationResult {
   /** How many replies handed over to a person, and in whose place a message came. */
   readonly handedOver: number;
   readonly replaced: number;
+  /** How many of these were left for that by another process. */
+  readonly yielded: number;
   /** The broken rule, if any. */
   readonly failure: unknown;
   /** What happened last. */
@@ -105,6 +107,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
     waiting: [...ledger.alone.values()].filter(({ waits }) => waits).length,
     handedOver: replies.filter(({ end }) => end?.handsOver).length,
     replaced: replies.filter(({ replacedBy }) => replacedBy !== undefined).length,
+    yielded: replies.filter(({ yielded }) => yielded).length,
     failure: failure ?? world.violation,
     lines: world.lines,
   };

@@ -32,7 +32,7 @@ if (only !== undefined) {
 } else {
   test(`whatever fails, every promise is kept (seeds ${first} to ${last})`, async () => {
     const sums = { replies: 0, takenOver: 0, continued: 0, watched: 0, versions: 0 };
-    const people = { alone: 0, waiting: 0, handedOver: 0, replaced: 0 };
+    const people = { alone: 0, waiting: 0, handedOver: 0, replaced: 0, yielded: 0 };
     const failed: number[] = [];
     for (let seed = first; seed <= last; seed++) {
       const result = await simulate(seed);
@@ -44,10 +44,11 @@ if (only !== undefined) {
       add(people, result);
     }
     const { replies, takenOver, continued, watched, versions } = sums;
-    const { alone, waiting, handedOver, replaced } = people;
+    const { alone, waiting, handedOver, replaced, yielded } = people;
     console.log(
       `# ${replies} replies, ${takenOver} taken over, ${continued} streams that went on with another attempt, ` +
-        `${handedOver} handed over, ${replaced} in whose place a message came; ${alone} messages without a twin, ` +
+        `${handedOver} handed over, ${replaced} in whose place a message came, ` +
+        `${yielded} of which another process had; ${alone} messages without a twin, ` +
         `${waiting} of which waited for a person; ${watched} events told to devices that look on; ` +
         `${versions} versions of twins`,
     );
