@@ -7,6 +7,7 @@
 
 import type { Options, ValidateFunction } from "ajv";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
+import { acceptedSchemas, mostSchemaWork, sizeOf, workOfSchema } from "./schema-work.ts";
 
 /** Says what is wrong with an input, or undefined. Leaves out of it what is null, and may be missing but not null. */
 export type InputCheck = (input: JsonObject) => string | undefined;
@@ -14,16 +15,10 @@ export type InputCheck = (input: JsonObject) => string | undefined;
 /** Says where a value is wrong, as a JSON Pointer, and how; or undefined. */
 export type ValueCheck = (value: unknown) => string | undefined;
 
-/** The longest schema that is compiled, in UTF-16 code units of JSON. */
-const longestSchema = 32_768;
-/** The most work of one check, of which each unit takes up to 25 ns. */
-const mostWork = 5_000_000;
-/** The work of a step into a schema that is referred to. */
-const workOfStep = 200;
-/** The most that all patterns of a schema may come to: their lengths, each times its largest count of repetitions. */
+/** The most work of one check, of which each unit takes up to 80 ns: each part of a schema may meet each of a value. */
+const mostWork = 600_000;
+/** The most that all patterns of a schema may come to, of which each unit takes up to 1 µs. */
 const mostPatterns = 50_000;
-/** The most that `schema * input` may be, in UTF-16 code units of JSON: each part of one may meet each of the other. */
-const largestProduct = 1_000_000_000;
 const tooMuch = "they take too long to check; give fewer or shorter ones";
 
 /**
@@ -52,25 +47,22 @@ async function compileCheck<Value>(
   unchecked: (what: string) => void,
   problemIn: (value: Value, check: ValidateFunction) => string | undefined,
 ): Promise<(value: Value) => string | undefined> {
-  const work = new Work();
-  let length: number;
+  let work: Work;
   let check: ValidateFunction;
   try {
-    length = JSON.stringify(schema).length;
-    if (length > longestSchema) throw new Error("it is too long");
+    work = new Work(workOfSchema(schema));
+    if (work.ofSchema > mostSchemaWork) throw new TooMuchWork();
     check = await compile(schema, work, unchecked);
   } catch (error) {
-    unchecked(error instanceof Error ? error.message.slice(0, 200) : "it cannot be compiled");
+    unchecked(error instanceof RangeError ? acceptedSchemas : String((error as Error).message).slice(0, 200));
     return () => undefined;
   }
   return (input) => {
-    const size = JSON.stringify(input).length;
-    if (size * length > largestProduct) return tooMuch;
-    work.begin(size);
+    work.begin();
     try {
       return problemIn(input, check);
     } catch (error) {
-      if (error instanceof TooMuchWork || error instanceof RangeError) return tooMuch;
+      if (error instanceof RangeError) return tooMuch;
       throw error;
     }
   };
@@ -110,13 +102,15 @@ function parentOf(input: JsonObject, pointer: string) {
 
 /** Counts the work of one check. */
 class Work {
-  #left = 0;
-  /** The length of the input, in UTF-16 code units of JSON. */
-  size = 0;
+  #left = mostWork;
+  readonly ofSchema: number;
 
-  begin(size: number): void {
+  constructor(ofSchema: number) {
+    this.ofSchema = ofSchema;
+  }
+
+  begin(): void {
     this.#left = mostWork;
-    this.size = size;
   }
 
   /** @throws {TooMuchWork} if that is more than is left. */
@@ -126,7 +120,8 @@ class Work {
   }
 }
 
-class TooMuchWork extends Error {}
+/** As the stack's end is: a schema or a value that takes too much of it asks for too much, too. */
+class TooMuchWork extends RangeError {}
 
 /** The ajv of the draft that a schema names. */
 async function compile(
@@ -141,15 +136,16 @@ async function compile(
     validateFormats: false,
     logger: false,
     inlineRefs: false, // a schema that is often referred to would be as often in the code
-    code: { regExp: await linearPatterns(work, unchecked) },
+    loopRequired: 10, // the code that names each grows with their square
+    loopEnum: 10,
+    code: { regExp: await linearPatterns(work, unchecked), optimize: false }, // it takes time with the square of the branches
   };
-  work.begin(0); // patterns in the schemas of schemas
   const ajv = await createAjv(isString($schema) ? $schema : "", options);
   ajv.addKeyword({
     keyword: step,
     before: "$ref",
-    validate: () => {
-      work.spend(workOfStep);
+    validate(_: true, value: unknown) {
+      work.spend(work.ofSchema * sizeOf(value));
       return true;
     },
   });
@@ -160,11 +156,14 @@ async function compile(
     error: { message: "must not have duplicate items" },
     validate(mustBeUnique: boolean, items: readonly unknown[]) {
       if (!mustBeUnique) return true;
-      work.spend(10 * work.size);
+      work.spend(10 * sizeOf(items));
       return new Set(items.map((item) => JSON.stringify(item, sortMembers))).size === items.length;
     },
   });
-  return ajv.compile(counted(isString(id) ? rest : { ...rest, ...(id !== undefined && { id }) }));
+  return ajv.compile({
+    [step]: true,
+    ...counted(isString(id) ? rest : { ...rest, ...(id !== undefined && { id }) }),
+  });
 }
 
 async function createAjv(draft: string, options: Options) {
@@ -175,7 +174,10 @@ async function createAjv(draft: string, options: Options) {
 
 const step = "x-counted-step";
 
-/** A copy that counts each step into another of its schemas: alternatives that refer to themselves double with each level. */
+/**
+ * A copy that counts each step into another of its schemas: alternatives that refer to themselves double with each level.
+ * Between two steps each part of a schema meets each part of a value once at most.
+ */
 function counted(schema: object): object {
   return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => {
     if (!isJsonObject(value)) return value;
@@ -194,10 +196,12 @@ type PatternEngine = NonNullable<NonNullable<Options["code"]>["regExp"]>;
 /** Regular expressions that take time in proportion to the text. What these cannot do (looking around, references back) is unchecked. */
 async function linearPatterns(work: Work, unchecked: (what: string) => void): Promise<PatternEngine> {
   const { RE2JS } = await import("re2js");
+  const known = new Map<string, ReturnType<PatternEngine>>();
   let left = mostPatterns;
   const compilePattern = (pattern: string) => {
     const repetitions = pattern.match(/\d{1,9}(?=\})/g)?.map(Number) ?? [];
-    left -= pattern.length * Math.max(1, ...repetitions);
+    const kinds = pattern.match(/\\p/gi)?.length ?? 0; // kinds of letters are hundreds of ranges each
+    left -= pattern.length * Math.max(20, ...repetitions) + 400 * kinds;
     if (left < 0) return undefined;
     try {
       return RE2JS.compile(RE2JS.translateRegExp(pattern));
@@ -205,17 +209,22 @@ async function linearPatterns(work: Work, unchecked: (what: string) => void): Pr
       return undefined;
     }
   };
-  const engine = (pattern: string) => {
+  const createPattern = (pattern: string) => {
     const compiled = compilePattern(pattern);
     if (!compiled) unchecked(`the pattern ${pattern.slice(0, 100)} cannot be checked in linear time`);
     const size = compiled?.programSize() ?? 0;
     return {
       test(text: string): boolean {
-        work.spend(text.length * size);
+        work.spend(((text.length + 10) * size) / 3);
         return compiled?.matcher(text).find() ?? true;
       },
       toString: () => `/${pattern}/`, // ajv tells patterns apart by this
     };
+  };
+  const engine = (pattern: string) => {
+    const created = known.get(pattern) ?? createPattern(pattern);
+    known.set(pattern, created);
+    return created;
   };
   return Object.assign(engine, { code: "linear" });
 }

@@ -7,6 +7,7 @@ import { describe, test } from "node:test";
 import { createOpenAIEngine } from "../../adapters/openai-models/mod.ts";
 import { createEchoEngine, createTwinList } from "../../core/mod.ts";
 import * as model from "../openai-models/model-server.ts";
+import { tooMuchToCompile } from "../openai-models/hostile-schemas.ts";
 import { type Body, serverThat } from "../openai-models/tools-fixture.ts";
 import { inProcess, newTwin } from "../support/harness.ts";
 import { assertParam, named, type OpenAIFixture, openOpenAI, readData } from "./fixture.ts";
@@ -142,6 +143,29 @@ describe("a reply in a form", { timeout: 300_000 }, () => {
       await assertParam(respond(api, { ...asked, schema: bad }), 400, "text.format");
     assert.equal(bodies.length, 0);
     assert.deepEqual(await api.conversations(), []);
+  });
+
+  for (const [kind, hostile] of Object.entries(tooMuchToCompile)) {
+    test(`is refused before it is compiled: ${kind}`, async () => {
+      const { api, asked: bodies } = await openWith(person);
+      await using _ = api;
+      const format = { type: "json_schema", json_schema: { ...form, schema: hostile } };
+      for (const answered of [complete(api, format), respond(api, { ...asked, schema: hostile })]) {
+        const [status, message] = await errorOf(answered);
+        assert.equal(status, 400);
+        assert.match(message, /it may have 32768 characters, 64 levels, and 800 keywords/);
+      }
+      assert.equal(bodies.length, 0);
+    });
+  }
+
+  test("is refused where it takes too long to check", async () => {
+    const { api } = await openWith(`[${"1,".repeat(131_000)}1]`);
+    await using _ = api;
+    const items = { anyOf: [...Array(200).fill({ type: "null" }), { type: "number" }] };
+    const [status, message] = await errorOf(respond(api, { ...asked, schema: { items } }));
+    assert.equal(status, 502);
+    assert.match(message, /they take too long to check/);
   });
 
   test("is checked in time that a hostile schema does not stretch", async () => {

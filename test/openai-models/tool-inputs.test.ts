@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Tool } from "../../core/mod.ts";
 import * as model from "./model-server.ts";
+import { tooMuchToCompile } from "./hostile-schemas.ts";
 import { answers, ask, called, toldIn } from "./tools-fixture.ts";
 
 /** What comes of a call with this input of a tool with this schema: its input, or what the model is told. */
@@ -109,14 +110,29 @@ describe("the input of a tool", { timeout: 300_000 }, () => {
     ["a schema without end", { $ref: "#" }, {}],
     [
       "unique lists in a list",
-      { items: {}, properties: { l: { items: { uniqueItems: true } } } },
+      { properties: { l: { items: { allOf: Array(8).fill({ uniqueItems: true }) } } } },
       { l: Array(15_000).fill([1, 2]) },
+    ],
+    [
+      "many alternatives that fail before one that does not",
+      { properties: { l: { items: { anyOf: [...Array(200).fill({ type: "null" }), { type: "number" }] } } } },
+      { l: Array(24_000).fill(1) },
+    ],
+    [
+      "each of many values that are objects",
+      { properties: { l: { items: { enum: [...Array(600).fill({}), 1] } } } },
+      { l: Array(24_000).fill(1) },
+    ],
+    [
+      "how long a long text is, many times",
+      { properties: { q: { allOf: Array(300).fill({ maxLength: 900_000 }) } } },
+      { q: "a".repeat(400_000) },
     ],
     [
       "each of many conditions on each of many items",
       {
         properties: {
-          l: { items: { allOf: Array.from({ length: 1_000 }, (_, maximum) => ({ maximum: 9 + maximum })) } },
+          l: { items: { allOf: Array.from({ length: 300 }, (_, maximum) => ({ maximum: 9 + maximum })) } },
         },
       },
       { l: Array(45_000).fill(1) },
@@ -170,6 +186,25 @@ describe("the input of a tool", { timeout: 300_000 }, () => {
       assert.equal(logged.length, 1);
     });
   }
+
+  const nots = Array.from({ length: 1_000 }).reduce<object>((not) => ({ not }), { type: "string" });
+  for (const [kind, schema] of Object.entries({ ...tooMuchToCompile, "schemas in schemas": nots })) {
+    test(`is not checked against ${kind}, and the log says what may be`, async () => {
+      const { input, logged } = await call({ ...schema, type: "object" }, { n: "x" });
+      assert.deepEqual(input, { n: "x" });
+      assert.match(logged.join(), /^it may have 32768 characters, 64 levels, and 800 keywords/);
+    });
+  }
+
+  test("is checked against the largest schema that is compiled, and no larger one", async () => {
+    const schema = (names: number) => ({
+      properties: Object.fromEntries(
+        Array.from({ length: names }, (_, at) => [`a${at}`, { type: "string" }]),
+      ),
+    });
+    assert.match((await call(schema(390), { a0: 1 })).told, /refused: \/a0 must be string/);
+    assert.deepEqual((await call(schema(400), { a0: 1 })).input, { a0: 1 });
+  });
 
   for (const [draft, schema] of Object.entries({
     "2020-12": { properties: { at: { prefixItems: [{ type: "number" }] } } },
