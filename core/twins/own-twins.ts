@@ -18,7 +18,13 @@ import {
   requireOptions,
   wholeNumber,
 } from "../base/rules.ts";
-import { contentParts, mostTwinVersions, type OwnTwinRecord, type TwinPart } from "../store/records.ts";
+import {
+  contentParts,
+  firstCharacters,
+  mostTwinVersions,
+  type OwnTwinRecord,
+  type TwinPart,
+} from "../store/records.ts";
 import type { Listing, Slice, Store } from "../store/store.ts";
 import type { AuthorRules, ReadingRules, ReadTwin, TwinFault, TwinReader } from "./reader.ts";
 import {
@@ -188,9 +194,9 @@ export class OwnTwins implements TwinSource {
     bytes: Uint8Array,
   ): Promise<ReadTwin | { readonly faults: readonly TwinFault[] }> {
     const read = await this.reader.read(bytes, { ...this.#rules(), author: this.#authorRules(owner, id) });
-    if ("faults" in read) return read;
+    if ("faults" in read) return { faults: firstFaults(read.faults) };
     const faults = await this.reader.faultsOf(read);
-    return faults.length > 0 ? { faults } : read;
+    return faults.length > 0 ? { faults: firstFaults(faults) } : read;
   }
 
   /** Forgets what is known of a twin, which has changed. */
@@ -364,4 +370,32 @@ async function readBytes(store: Store, owner: string, digest: string, length: nu
     at += read.length;
   }
   return bytes;
+}
+
+/** How long the faults that are told may be, in characters of all paths and messages: a file has up to thousands. */
+const mostFaultCharacters = 12_000;
+/** The same of a path or message, which may name a key as long as the file. */
+const mostOfFault = 500;
+
+/** As many faults as are told; the last one says how many are not. */
+function firstFaults(faults: readonly TwinFault[]): readonly TwinFault[] {
+  const told: TwinFault[] = [];
+  let characters = 0;
+  for (const { path, line, message } of faults) {
+    const fault = {
+      path: firstCharacters(path, mostOfFault),
+      line,
+      message: firstCharacters(message, mostOfFault),
+    };
+    characters += fault.path.length + fault.message.length;
+    if (characters > mostFaultCharacters) {
+      const untold = faults.length - told.length;
+      return [
+        ...told,
+        { path: "body", line, message: `${untold} more faults, of which this line has one, are not told.` },
+      ];
+    }
+    told.push(fault);
+  }
+  return told;
 }

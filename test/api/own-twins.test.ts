@@ -54,6 +54,12 @@ interface Version {
   readonly tests: { readonly passed: number; readonly failed: readonly unknown[] } | null;
 }
 
+interface Fault {
+  readonly path: string;
+  readonly line: number;
+  readonly message: string;
+}
+
 type Options = NonNullable<Parameters<typeof openFixture>[1]>;
 
 /** A service whose owners make twins, with the engine that answers from their texts. */
@@ -237,6 +243,26 @@ describe("twins that their owners make", () => {
     await assertErrorAnswer(await service.get("odd/file"), 404, "twin_not_found");
     assert.equal((await service.made("odd/file?tests=skip", failing)).tests, null);
     assert.equal((await service.made("odd/file", failing)).tests?.failed.length, 1);
+  });
+
+  test("of thousands of faults the first are told, and how many are not", async () => {
+    await using service = await open();
+    const keys = Array.from({ length: 7_000 }, (_, index) => `k${index}:`);
+    const text = `---\nname: Odd\n${"long".repeat(200)}: 1\n${keys.join("\n")}\n---\n\nHello.\n`;
+    const answer = await service.send("/api/v1/twins/check", {
+      method: "POST",
+      headers: { authorization: `Bearer ${service.jwt}`, "content-type": "text/markdown" },
+      body: text,
+    });
+    const { faults } = await dataOf<{ faults: readonly Fault[] }>(answer);
+    const last = faults.at(-1);
+    assert.match(last?.message ?? "", /^\d+ more faults, of which this line has one, are not told\.$/);
+    assert.equal(Number.parseInt(last?.message ?? "", 10) + faults.length - 1, 7_001, "each is counted");
+    assert.equal(last?.line, faults.length + 2, "the line of the first that is not told");
+    const refused = await service.put("odd/file", text);
+    const { details } = await assertErrorAnswer(refused.clone(), 400, "validation_error");
+    assert.deepEqual(details?.fields, faults);
+    assert.ok((await refused.text()).length < 40_000);
   });
 
   test("If-Match and If-None-Match refuse a change of another revision", async () => {
