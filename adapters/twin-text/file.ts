@@ -4,7 +4,19 @@
  * @module
  */
 
-import { Composer, type CST, type Document, isNode, isScalar, Lexer, LineCounter, Parser, visit } from "yaml";
+import {
+  Composer,
+  type CST,
+  type Document,
+  isCollection,
+  isMap,
+  isNode,
+  isScalar,
+  Lexer,
+  LineCounter,
+  Parser,
+  visit,
+} from "yaml";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { oneOf, type Rule, type RulesFor } from "../../core/base/rules.ts";
 import type { AuthorRules, GoldenQuestion, TwinFault } from "../../core/twins/reader.ts";
@@ -141,7 +153,7 @@ function splitFile(text: string): { frontMatter: string; body: string; line: num
   const body = rest.trim();
   const begin = body === "" ? end.index + 1 : lines.length - rest.trimStart().length;
   let line = 1;
-  for (let at = lines.indexOf("\n"); at !== -1 && at < begin; at = lines.indexOf("\n", at + 1)) line++;
+  for (let at = 0; at < begin; at++) if (lines.charAt(at) === "\n") line++;
   return { frontMatter, body, line };
 }
 
@@ -180,7 +192,7 @@ interface ReadFrontMatter {
   lineOf(path: Path): number;
 }
 
-type Path = readonly (string | number)[];
+type Path = readonly [key: string, ...(string | number)[]];
 
 function readFrontMatter(
   yaml: string,
@@ -188,8 +200,14 @@ function readFrontMatter(
 ): ReadFrontMatter {
   const lineCounter = new LineCounter();
   const document = parseYaml(yaml, lineCounter);
-  function lineOf(path: Path): number {
-    const node = document.getIn(path, true);
+  // By their keys: a map looks at all of its items for one.
+  const { contents } = document;
+  const nodes = new Map(
+    isMap(contents) ? contents.items.map(({ key, value }) => [isScalar(key) && key.value, value]) : [],
+  );
+  function lineOf([key, ...path]: Path): number {
+    const value = nodes.get(key);
+    const node = path.length > 0 && isCollection(value) ? value.getIn(path, true) : value;
     const [offset = 0] = isNode(node) ? (node.range ?? []) : [];
     return lineCounter.linePos(offset).line + 1; // after the opening dashes
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTwinReader, readTwinFile } from "../../adapters/twin-text/mod.ts";
+import { createTwinReader, readTwinFile, type TwinFaults } from "../../adapters/twin-text/mod.ts";
 
 const rules = { defaultEngine: "knowledge", engines: ["knowledge"] };
 const taught = { question: "Do you take dogs?", answer: "On a lead.", heading: "Dogs" };
@@ -126,4 +126,19 @@ test("line ends, a byte order mark and odd spaces stay as they are", async () =>
 test("a golden question names the heading as it is read", async () => {
   const text = await teach("---\nname: Odd\n---\n", { heading: "The `lamp` of *Odd*" });
   assert.equal(asked(text)[0]?.source, "The lamp of Odd");
+});
+
+test("each of thousands of faults of front matter is told at its line", () => {
+  const keys = Array.from({ length: 5_000 }, (_, at) => `key${at}: b\n`);
+  const text = `---\nname: Odd\n\n${keys.join("")}tags:\n  - a\n  - 1\ntools: [a,\n  b]\n---\n`;
+  const toolProblem = (tool: string) => (tool === "b" ? "b is not known" : undefined);
+  assert.throws(
+    () => readTwinFile(new TextEncoder().encode(text), { ...rules, toolProblem }),
+    ({ faults }: TwinFaults) => {
+      const told = faults.map(({ path, line }) => `${line} ${path}`);
+      const unknown = keys.map((_, at) => `${at + 4} key${at}`);
+      assert.deepEqual(told, [...unknown, "5005 tags", "5008 tools"]);
+      return true;
+    },
+  );
 });
