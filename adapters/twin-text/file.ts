@@ -294,7 +294,7 @@ function parseYaml(yaml: string, lineCounter: LineCounter): Document.Parsed {
     logLevel: "silent",
     uniqueKeys: false, // comparing each key with all others takes the square of a hostile text's length
   });
-  const [document] = composer.compose(tokens, true, yaml.length);
+  const [document] = withoutStacks(() => [...composer.compose(tokens, true, yaml.length)]);
   if (!document) throw new Error("A composer that is told to has made no document.");
   const [problem] = [...document.errors, ...document.warnings];
   // Each value with a colon that is not in quotes nests what follows one level deeper.
@@ -311,6 +311,17 @@ function parseYaml(yaml: string, lineCounter: LineCounter): Document.Parsed {
   const { line, col } = lineCounter.linePos(fault.at);
   const reason = plainWords[fault.code] ?? "it cannot be read from here on";
   return refuse(`the front matter is not valid at column ${col}: ${reason}.`, line + 1, fault.cause);
+}
+
+/** What a call returns whose errors have no stacks: a hostile text makes one for each character, which took most of its time. */
+function withoutStacks<Result>(call: () => Result): Result {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return call();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 /** The tokens of YAML, until the first that is none, or until they are nested too deep, and where that is. */
