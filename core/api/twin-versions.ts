@@ -118,7 +118,7 @@ type ChangeCall = Pick<Call, "caller" | "params" | "headers" | "memory"> & {
 };
 
 /**
- * Makes a version of a twin, and tries again while others do. What results in the same file and documents as before changes
+ * Makes a version of a twin, and tries again while other processes do. What results in the same file and documents as before changes
  * nothing, unless it is to be a new version `always`.
  */
 export async function changeTwin(
@@ -129,16 +129,21 @@ export async function changeTwin(
 ): Promise<{ readonly current: StoredTwinVersion | undefined; readonly made: MadeVersion }> {
   const own = requireOwnTwins(context);
   const { store, clock } = context;
-  for (;;) {
-    if (await own.operators(owner, id)) throw twinExists();
-    const current = await store.getTwinVersion(owner, id);
-    requireRevision(headers, current?.version.revision);
-    const made = await make(current).catch(async (error: unknown) => {
-      const now = error instanceof ContentMissing ? await store.getTwinVersion(owner, id) : current;
-      if (now?.version.version === current?.version.version) throw error;
-      return undefined; // what it was to be made of has gone
-    });
-    if (made) return { current, made };
+  const endChange = await own.beginChange(owner, id);
+  try {
+    for (;;) {
+      if (await own.operators(owner, id)) throw twinExists();
+      const current = await store.getTwinVersion(owner, id);
+      requireRevision(headers, current?.version.revision);
+      const made = await make(current).catch(async (error: unknown) => {
+        const now = error instanceof ContentMissing ? await store.getTwinVersion(owner, id) : current;
+        if (now?.version.version === current?.version.version) throw error;
+        return undefined; // what it was to be made of has gone
+      });
+      if (made) return { current, made };
+    }
+  } finally {
+    endChange();
   }
 
   /** Makes a version of the current one. Undefined: another request has changed that meanwhile. */

@@ -18,6 +18,7 @@ import {
   requireOptions,
   wholeNumber,
 } from "../base/rules.ts";
+import { Turns } from "../base/turns.ts";
 import {
   contentParts,
   firstCharacters,
@@ -140,6 +141,8 @@ export class OwnTwins implements TwinSource {
   /** Those that are being read. */
   readonly #reading = new Map<string, Promise<Twin | undefined>>();
   readonly #told = new LRUCache<string, true>({ max: mostHeads });
+  /** One change of a twin at a time: of several at once, each would judge its text again whenever another is stored. */
+  readonly #changes = new Turns(Number.POSITIVE_INFINITY, (twin, running) => !running.includes(twin));
 
   constructor(parts: OwnTwinsParts) {
     const { reader, maxTwins = defaultOwnTwins } = parts.options;
@@ -197,6 +200,11 @@ export class OwnTwins implements TwinSource {
     if ("faults" in read) return { faults: firstFaults(read.faults) };
     const faults = await this.reader.faultsOf(read);
     return faults.length > 0 ? { faults: firstFaults(faults) } : read;
+  }
+
+  /** Resolves when no other change of a twin is made here, with what ends the change. */
+  beginChange(owner: string, id: string): Promise<() => void> {
+    return this.#changes.take(nameOf(owner, id));
   }
 
   /** Forgets what is known of a twin, which has changed. */

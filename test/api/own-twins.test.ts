@@ -298,6 +298,26 @@ describe("twins that their owners make", () => {
     for (const _ of ["first", "again"]) assert.equal((await remove(second.revision)).status, 204);
   });
 
+  test("of changes at once of one twin, each text is judged once", async () => {
+    const reader = createTwinReader();
+    let judged = 0;
+    const counting: typeof reader = {
+      ...reader,
+      faultsOf: (read) => {
+        judged++;
+        return reader.faultsOf(read);
+      },
+    };
+    await using service = await open({ ownTwins: { reader: counting } });
+    const texts = Array.from({ length: 10 }, (_, index) => file.replace("nine", `${index}`));
+    const versions = await Promise.all(texts.map((text) => service.made("odd/file?tests=skip", text)));
+    assert.deepEqual(
+      versions.map(({ version }) => version).sort((one, other) => one - other),
+      texts.map((_, index) => index + 1),
+    );
+    assert.equal(judged, texts.length);
+  });
+
   test("of editors at once who name what they have read, no line is lost", async () => {
     await using service = await open();
     await service.made("odd/file?tests=skip", file);
