@@ -23,6 +23,9 @@ interface Line {
 /** How much of a body is read before others have their turn, in UTF-16 code units: with each line on its own some 20 ms. */
 const readAtOnce = 32_768;
 
+/** What is read of an answer to see that it begins with a text, in UTF-16 code units. */
+const answerBeginning = 1_000;
+
 /**
  * Adds an answer to a file that can be used. All other bytes stay as they are.
  */
@@ -37,6 +40,11 @@ export async function teach(bytes: Uint8Array, taught: TaughtAnswer): Promise<Ui
   const [section] = readInstructions("", `## ${written}\n\ntext\n\n## another\n\ntext`).sections;
   if (!section || section.heading === "another" || section.level !== 2)
     return { path: "heading", message: "must be a heading that opens a section of knowledge" };
+
+  const beginning = taught.answer.trim().slice(0, answerBeginning);
+  const [answered] = readInstructions("", `## its heading\n\n${beginning}`).sections;
+  if (answered?.heading !== "its heading")
+    return { path: "answer", message: "must begin with a text: a heading or a comment says nothing" };
 
   const file = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   const { matter, closing, bodyAt } = frontMatterOf(file);

@@ -909,6 +909,9 @@ describe("twins that their owners make", () => {
     ["heading", { question: "What?", answer: "x", heading: "A\r\nB" }],
     ["heading", { question: "What?", answer: "x", heading: "-->" }],
     ["heading", { question: "What?", answer: "x", heading: "Persona" }],
+    ["answer", { question: "What?", answer: "## Foo\n\nbar" }],
+    ["answer", { question: "What?", answer: "Foo\n===\n\nbar" }],
+    ["answer", { question: "What?", answer: "<!-- later -->" }],
   ] as const) {
     test(`what ${JSON.stringify(taught)} cannot be held by is refused at ${path}`, async () => {
       await using service = await open();
