@@ -120,6 +120,23 @@ for (const { name, skip, start } of representativeBrowsers) {
       assert.equal((await colleague.conversations.get(id)).waitingSince, null);
     });
 
+    test("the end stays in view as buttons come back", async () => {
+      await using page = await askForPerson("Hello?");
+      const { id } = await newest();
+      for (let line = 0; line < 12; line++) await colleague.messages.say(id, { content: `Line ${line}` });
+      await page.locator("twin-chat [part~=reply]", { hasText: "Line 11" }).waitFor();
+      await colleague.conversations.update(id, { answeredBy: "twin" });
+      await askButton(page).waitFor();
+      await page.waitForFunction(() => {
+        const list = document.querySelector("twin-chat")?.shadowRoot?.querySelector("[part=messages]");
+        return (
+          list &&
+          list.scrollHeight > list.clientHeight &&
+          list.scrollHeight - list.scrollTop - list.clientHeight < 2
+        );
+      });
+    });
+
     test("it is offered by keyboard, and in the page's language", async () => {
       await using page = await openPage(browser);
       await page.goto(origin);

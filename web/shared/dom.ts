@@ -73,7 +73,10 @@ export function followEnd(list: HTMLElement): () => void {
       if (isFollowed) list.scrollTop = list.scrollHeight;
     });
   };
-  new MutationObserver(grown).observe(list, { childList: true, subtree: true, characterData: true });
+  // What is shown again grows it, too, and what is shown below it takes of its height.
+  const changes = { childList: true, subtree: true, characterData: true, attributeFilter: ["hidden"] };
+  new MutationObserver(grown).observe(list, changes);
+  new ResizeObserver(grown).observe(list);
   return () => {
     isFollowed = true;
     list.scrollTop = list.scrollHeight;
