@@ -286,6 +286,83 @@ for (const { name, skip, start } of representativeBrowsers) {
       });
     }
 
+    /** Asks a twin, and teaches it the answer among the questions. Returns the question's entry. */
+    async function teach(page: WatchedPage, twin: string, question: string) {
+      await page.click("#tab-talk");
+      await page.locator("#twins button", { hasText: twin }).first().click();
+      await send(page, question);
+      await replyOn(page);
+      await page.click("#tab-questions");
+      const entry = page.locator("#questions .entry", { hasText: question });
+      await entry.getByRole("button", { name: /^Answer/ }).click();
+      await entry.getByLabel("Answer", { exact: true }).fill("It costs eight euros.");
+      await entry.getByRole("button", { name: /^Teach/ }).click();
+      await entry.getByText("knows the answer now, as version 2.").waitFor();
+      return entry;
+    }
+
+    test("what was taught stays so while the tab is open, and is taken back only as the newest version", async () => {
+      await store("keeps", file.replace("name: Shop", "name: Keeps"));
+      await using page = await open();
+      const entry = await teach(page, "Keeps", "A canoe?");
+      const back = entry.getByRole("button", { name: "Take it back" });
+      await page.click("#tab-keys");
+      await page.click("#tab-questions");
+      await back.waitFor();
+      await page.reload();
+      await back.waitFor();
+      assert.equal(await entry.getByRole("button", { name: /^Answer/ }).count(), 0);
+      await assertAccessible(page);
+      const taught = await stored("keeps");
+      await store("keeps", `${taught}\nMore.\n`);
+      await back.click();
+      await entry.getByText("keeps has version 3 by now.").waitFor();
+      await store("keeps", taught);
+      assert.match(await stored("keeps"), /eight euros/);
+      await assertAccessible(page);
+    });
+
+    test("what was taught is taken back, and can be answered again", async () => {
+      await store("takes", file.replace("name: Shop", "name: Takes"));
+      await using page = await open();
+      const entry = await teach(page, "Takes", "A kayak?");
+      await page.click("#tab-keys");
+      await page.click("#tab-questions");
+      await entry.getByRole("button", { name: "Take it back" }).click();
+      await entry.getByRole("button", { name: /^Answer/ }).waitFor();
+      assert.doesNotMatch(await stored("takes"), /eight euros/);
+      await page.click("#tab-keys");
+      await page.click("#tab-questions");
+      await entry.getByRole("button", { name: /^Answer/ }).waitFor();
+    });
+
+    test("the open twin follows what it is taught; what is written stays, and is told of the newer version", async () => {
+      await store("follows", file.replace("name: Shop", "name: Follows"));
+      await using page = await open("follows");
+      await page.getByText("Version 1 · is current").waitFor();
+      await teach(page, "Follows", "A rowing boat?");
+      await page.click("#tab-own-twins");
+      await page.getByText("Version 2 · is current").waitFor();
+      await page.getByRole("button", { name: "Restore: version 1" }).waitFor();
+      const second = await page.inputValue("#twin-text");
+      assert.match(second, /eight euros/);
+      const mine = second.replace("nine", "ten");
+      await page.fill("#twin-text", mine);
+      await page.click("#tab-questions");
+      await store("follows", second.replace("eight euros", "seven euros"));
+      await page.click("#tab-own-twins");
+      await page.locator(".editor-head .warn", { hasText: "A newer version is there." }).waitFor();
+      await page.getByText("Version 3 · is current").waitFor();
+      assert.equal(await page.inputValue("#twin-text"), mine);
+      await assertAccessible(page);
+      await page.getByRole("button", { name: "Look at both" }).click();
+      await page.getByRole("button", { name: "Put both together" }).click();
+      assert.match(await page.inputValue("#twin-text"), /from ten to six[\s\S]*seven euros/);
+      await save(page);
+      await saved(page, 4);
+      assert.equal(await page.locator(".editor-head .warn").count(), 0);
+    });
+
     test("leaving with words that are not saved asks, and a deletion names what goes", async () => {
       await store("left", file);
       await store("other", file.replace("Shop", "Other"));

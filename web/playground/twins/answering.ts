@@ -6,6 +6,7 @@
 
 import type { TwinClient, UnansweredQuestion } from "../../../client/mod.ts";
 import { h } from "../../shared/dom.ts";
+import { keep, kept } from "../../shared/kept.ts";
 import { announce, copyButton, reasonOf } from "../page.ts";
 import type { OwnTwins } from "./requests.ts";
 
@@ -17,13 +18,28 @@ export interface Answering {
   readonly changed: () => void;
 }
 
-/** A button, and in its place what it opens. */
+/** An answer that was taught here. */
+interface Taught {
+  readonly twinId: string;
+  readonly version: number;
+  /** How many golden questions fail with it. */
+  readonly failing: number;
+}
+
+/** Where the tab keeps what was taught, by the replies that had no answer: the service lists these questions as before. */
+const place = "playground taught";
+
+function taughtHere(): Readonly<Record<string, Taught>> {
+  return JSON.parse(kept(place) ?? "{}");
+}
+
+/** A button, and in its place what it opens, or what was taught before. */
 export function answerTo(
-  { question, conversationId }: UnansweredQuestion,
+  { question, conversationId, messageId }: UnansweredQuestion,
   answering: Answering,
 ): HTMLElement {
   const { client, own } = answering;
-  const place = h("div", { class: "answering" });
+  const shown = h("div", { class: "answering" });
   const problem = h("p", { class: "warn", role: "alert" });
   const attempt = async (work: () => Promise<void>) => {
     problem.textContent = "";
@@ -43,18 +59,16 @@ export function answerTo(
     },
     "Answer",
   );
-  place.append(begin, problem);
-
   async function open(): Promise<void> {
     const { twinId } = await client.conversations.get(conversationId);
     if (twinId === null) throw new Error("This conversation has no twin yet.");
-    const shown = (await isOwn(client, twinId)) ? formFor(twinId) : adviceFor(twinId);
-    place.replaceChildren(shown, problem);
-    shown.querySelector<HTMLElement>("textarea, button")?.focus();
+    const opened = (await isOwn(client, twinId)) ? formFor(twinId) : adviceFor(twinId);
+    shown.replaceChildren(opened, problem);
+    opened.querySelector<HTMLElement>("textarea, button")?.focus();
   }
 
   function close(): void {
-    place.replaceChildren(begin, problem);
+    shown.replaceChildren(begin, problem);
     begin.focus();
   }
 
@@ -75,7 +89,10 @@ export function answerTo(
       try {
         const given = { question: oneLine(question), answer: answer.value, heading: heading.value };
         const { version, tests } = await own.teach(twinId, given);
-        taught(twinId, version, tests?.failed.length ?? 0);
+        const taught = { twinId, version, failing: tests?.failed.length ?? 0 };
+        keep(place, JSON.stringify({ ...taughtHere(), [messageId]: taught }));
+        announce(tell(taught));
+        shown.querySelector("button")?.focus();
         answering.changed();
       } finally {
         submit.disabled = false;
@@ -121,9 +138,17 @@ export function answerTo(
     );
   }
 
-  function taught(twinId: string, version: number, failing: number): void {
+  /** Shows that it was taught, and offers to take that back. Returns what it says. */
+  function tell({ twinId, version, failing }: Taught): string {
     const undo = async () => {
+      const [newest] = (await own.versions(twinId, 1)).data;
+      if (newest && newest.version !== version)
+        throw new Error(
+          `${twinId} has version ${newest.version} by now. Its earlier ones are in the tab Twins.`,
+        );
       await own.restore(twinId, version - 1);
+      const { [messageId]: _, ...others } = taughtHere();
+      keep(place, JSON.stringify(others));
       announce("The answer is taken back.");
       answering.changed();
       close();
@@ -135,17 +160,20 @@ export function answerTo(
       {
         type: "button",
         class: "small",
-        "aria-label": `Take back the answer to: ${question}`,
+        "aria-label": `Take it back: the answer to ${question}`,
         onclick: () => void attempt(undo),
       },
       "Take it back",
     );
     const told = h("p", { class: failing === 0 ? "good" : "warn" }, words, warning);
-    place.replaceChildren(h("div", { class: "made-buttons" }, told, back), problem);
-    announce(words);
-    back.focus();
+    shown.replaceChildren(h("div", { class: "made-buttons" }, told, back), problem);
+    return words;
   }
-  return place;
+
+  const before = taughtHere()[messageId];
+  if (before) tell(before);
+  else shown.append(begin, problem);
+  return shown;
 }
 
 async function isOwn(client: TwinClient, twinId: string): Promise<boolean> {

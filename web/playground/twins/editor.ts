@@ -139,6 +139,28 @@ export class TwinEditor {
     this.#checks.begin();
   }
 
+  /** Shows what has become of the twin that is open since it was read. What was written stays, and is told of a newer version. */
+  async follow(): Promise<void> {
+    const editing = this.#editing;
+    if (!editing || editing.twin.id === undefined) return;
+    const { id, stored } = editing.twin;
+    try {
+      const now = await editing.own.file(id);
+      if (this.#editing !== editing || editing.twin.stored !== stored || now.revision === stored.revision)
+        return;
+      if (now.text !== stored.text && this.isUnsaved) this.#tellOfNewer(editing.twin, id);
+      else {
+        editing.twin.stored = now;
+        if (now.text !== stored.text) this.#source.text = now.text;
+        this.#checks.begin();
+        void this.documents.open(editing);
+      }
+      await this.versions.open(editing);
+    } catch (error) {
+      editing.fail(error);
+    }
+  }
+
   close(): void {
     this.#checks.stop();
     this.#editing = undefined;
@@ -257,6 +279,16 @@ export class TwinEditor {
     this.#options.changed();
   }
 
+  /** Another version was made meanwhile, and other words are written here. */
+  #tellOfNewer(twin: OpenedTwin, id: string): void {
+    const look = () => void this.#options.problem.attempt(() => this.#reconcile(twin, id));
+    const button = h("button", { type: "button", class: "small", onclick: look }, "Look at both");
+    const words = "A newer version is there. What you have written is still here.";
+    this.#about.className = "warn";
+    this.#about.replaceChildren(words, " ", button);
+    announce(words);
+  }
+
   /** Another has saved meanwhile. */
   async #reconcile(twin: OpenedTwin, id: string): Promise<void> {
     const theirs = await this.#options.own().file(id);
@@ -264,6 +296,8 @@ export class TwinEditor {
     const settled = await settleConflict(shown(twin.stored.text), mine, shown(theirs.text));
     if (!settled) return;
     twin.stored = theirs;
+    this.#about.className = "";
+    this.#about.textContent = "";
     const isMine = settled.text === mine;
     if (!isMine) this.#source.text = settled.text;
     this.#say(settled.words, "Put mine back", isMine ? undefined : mine);

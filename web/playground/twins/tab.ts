@@ -100,6 +100,7 @@ export class OwnTwinsTab {
   /** Shows it as it is now. */
   open(): void {
     void this.#list.open();
+    void this.#editor.follow();
   }
 
   /** Opens one of them at its text. */
