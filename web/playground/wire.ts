@@ -105,7 +105,7 @@ export class Wire {
         const blocks = (rest + value).split("\n\n");
         rest = blocks.pop() ?? "";
         for (const block of blocks) {
-          const type = this.#event(block);
+          const type = this.#event(block, isReply);
           hasEnded ||= type === "deleted" || (isReply && (type === "complete" || type === "error"));
         }
         if (!this.#cuts.has(cut)) return; // it was cut meanwhile
@@ -122,15 +122,16 @@ export class Wire {
     return new Response(body, { status: response.status, headers: response.headers });
   }
 
-  /** Shows an event or a comment. Returns an event's type. */
-  #event(block: string): string | undefined {
+  /** Shows an event or a comment. Returns an event's type. `isReply`: it is of a reply's own stream, whose ids are offsets. */
+  #event(block: string, isReply: boolean): string | undefined {
     const [, id = "", data] = /^(?:id: ([\d.]+)\n)?data: (.*)$/s.exec(block) ?? [];
     if (data === undefined) {
       this.#add("comment", "", block);
       return undefined;
     }
     const { type, ...rest } = JSON.parse(data);
-    this.#offset.textContent = id;
+    if (isReply) this.#offset.textContent = id;
+    else if (type === "delta") this.#offset.textContent = id.split(".")[1] ?? ""; // behind the message's place
     const { content, progress, message, error, conversation } = rest;
     this.#add(
       `event ${type}`,
