@@ -52,9 +52,13 @@ for (const { name, skip, start } of representativeBrowsers) {
         await app.conversations.update(id, { answeredBy: "twin" });
     }
 
-    /** The playground, signed in, with its inbox. `bell`: what makes sounds of it. */
-    async function open(colorScheme: "light" | "dark" | null = null): Promise<Page & AsyncDisposable> {
+    /** The playground, signed in, with its inbox. `setsClock`: whether the test sets the page's clock. */
+    async function open(
+      colorScheme: "light" | "dark" | null = null,
+      setsClock = false,
+    ): Promise<Page & AsyncDisposable> {
       const page = await openPage(browser, { colorScheme });
+      if (setsClock) await page.clock.install();
       await page.addInitScript({ content: recordSounds });
       await server.open(page);
       await page.locator("#twins button").waitFor();
@@ -72,7 +76,7 @@ for (const { name, skip, start } of representativeBrowsers) {
       await entry(page, "ben").waitFor();
       const names = await page.locator("#inbox-list .name").allInnerTexts();
       assert.deepEqual(names, ["ann", "ben"]);
-      assert.match(await entry(page, "ann").innerText(), /waits, asked just now/);
+      assert.match(await entry(page, "ann").innerText(), /waits, asked just now · Echo/);
       assert.equal(await page.locator("#inbox-count").innerText(), "2");
       await assertAccessible(page);
       await assertFitsScreens(page);
@@ -128,6 +132,37 @@ for (const { name, skip, start } of representativeBrowsers) {
       assert.equal(await page.evaluate("sounds"), 1);
     });
 
+    test("names a conversation by its title, its twin, and who talks, not by who reads", async () => {
+      await settle();
+      await app.conversations.update(await wait("iris"), { title: "A parcel" });
+      await wait("jo");
+      const { id } = await app.conversations.create({ twinId: "echo", title: "Nobody's" });
+      await app.conversations.update(id, { answeredBy: "person" });
+      await app.messages.send(id, { content: "Anybody?" });
+      await using page = await open();
+      assert.match(await entry(page, "iris").innerText(), /^iris\s+A parcel\s+waits, .* · Echo$/);
+      const asked = page.locator("#inbox-messages .message.user");
+      for (const [listed, writer] of [
+        ["iris", "iris"],
+        ["Nobody's", "Visitor"],
+      ] as const) {
+        await entry(page, listed).click();
+        await page.locator("#inbox-title", { hasText: listed }).waitFor();
+        await asked.waitFor();
+        assert.equal(await asked.getAttribute("aria-label"), writer);
+      }
+    });
+
+    test("tells times anew as they pass, wherever they are shown", async () => {
+      await settle();
+      await wait("kim");
+      await using page = await open(null, true);
+      await entry(page, "kim").click();
+      await page.locator("#inbox-about", { hasText: "asked just now" }).waitFor();
+      await page.clock.fastForward("12:00");
+      await page.locator("#inbox-about", { hasText: "asked 12 minutes ago" }).waitFor();
+    });
+
     test("has no obstacles and fits all screens, in dark colours", async () => {
       await settle();
       await wait("gina");
@@ -151,6 +186,8 @@ for (const { name, skip, start } of representativeBrowsers) {
       await entry(page, "finn").click();
       await page.locator("#inbox-messages").getByText("Anybody?").waitFor();
       assert.equal(await page.locator("#inbox-list").isVisible(), false);
+      const read = await page.locator("#inbox-messages").boundingBox();
+      assert.ok((read?.height ?? 0) >= 400, `${read?.height} of 800 pixels are left to read in`);
       await assertAccessible(page);
       await page.click("#inbox-back");
       await entry(page, "finn").waitFor();

@@ -51,6 +51,7 @@ export class ConversationView {
   readonly conversation: Conversation;
   readonly #client: TwinClient;
   readonly #twin: Speaker;
+  readonly #writer: string;
   readonly #list: HTMLElement;
   readonly #listener: ConversationListener;
   readonly #network: Network;
@@ -72,6 +73,8 @@ export class ConversationView {
     options: {
       client: TwinClient;
       twin: Speaker;
+      /** What to call who asks, where the app has no id of that person. */
+      writer: string;
       list: HTMLElement;
       listener: ConversationListener;
       network: Network;
@@ -81,6 +84,7 @@ export class ConversationView {
     this.conversation = conversation;
     this.#client = options.client;
     this.#twin = options.twin;
+    this.#writer = conversation.endUser ?? options.writer;
     this.#list = options.list;
     this.#listener = options.listener;
     this.#network = options.network;
@@ -188,7 +192,7 @@ export class ConversationView {
     const { path, unsent, running, state, conversation, problem } = opened;
     this.#seen.show(path, this.#head);
     this.#unsent?.remove();
-    this.#unsent = unsent?.content ? userMessage(unsent.content) : undefined;
+    this.#unsent = unsent?.content ? userMessage(unsent.content, this.#writer) : undefined;
     if (this.#unsent) this.#list.append(this.#unsent);
     const hasEnded = this.#running && !running;
     this.#running = running;
@@ -212,7 +216,7 @@ export class ConversationView {
   /** A question, with buttons: to write it anew, and to look at its other versions. */
   #question(question: Message): SeenMessage {
     if (question.content === "") return { elements: [], update() {} }; // it only decides
-    const element = userMessage(question.content);
+    const element = userMessage(question.content, this.#writer);
     element.dataset.message = question.id;
     const edit = async () => {
       this.#edited = question;

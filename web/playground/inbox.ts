@@ -172,10 +172,9 @@ export class Inbox {
   }
 
   #item(conversation: Conversation): HTMLElement {
-    const { id, waitingSince } = conversation;
-    const about = h("span", { class: "about" });
-    if (waitingSince === null) about.append(this.#twinOf(conversation).name);
-    else about.append(h("strong", {}, "waits"), ", asked ", timeElement(waitingSince));
+    const { id, endUser, title, waitingSince } = conversation;
+    const waits =
+      waitingSince === null ? [] : [h("strong", {}, "waits"), ", asked ", timeElement(waitingSince), " · "];
     return h(
       "li",
       {},
@@ -188,7 +187,8 @@ export class Inbox {
           onclick: () => void this.#attempt(() => this.#choose(conversation)),
         },
         h("span", { class: "name" }, whoIn(conversation)),
-        about,
+        endUser !== null && title !== null && h("span", { class: "about" }, title),
+        h("span", { class: "about" }, ...waits, this.#twinOf(conversation).name),
       ),
     );
   }
@@ -219,7 +219,8 @@ export class Inbox {
       ended() {},
       unsent() {},
     };
-    const options = { client, twin, list: this.#messages, listener, network, mayWrite: false };
+    const writer = "Visitor";
+    const options = { client, twin, writer, list: this.#messages, listener, network, mayWrite: false };
     this.#view = new ConversationView(conversation, options);
     this.#form.hidden = false;
     this.#show(conversation);

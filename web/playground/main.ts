@@ -15,7 +15,7 @@ import { ask } from "./dialog.ts";
 import { Inbox } from "./inbox.ts";
 import { openKeys } from "./keys.ts";
 import { ListedConversations } from "./listed.ts";
-import { announce, reasonOf } from "./page.ts";
+import { announce, keepTimes, reasonOf } from "./page.ts";
 import { openQuestions } from "./questions.ts";
 import {
   type Credentials,
@@ -268,7 +268,7 @@ function viewOf(conversation: Conversation): ConversationView {
     },
   };
   const list = page.messages;
-  const options = { client, twin: required(twin), list, listener, network: wire, mayWrite };
+  const options = { client, twin: required(twin), writer: "You", list, listener, network: wire, mayWrite };
   return new ConversationView(conversation, options);
 }
 
@@ -523,6 +523,7 @@ showWire(kept(wirePlace) === null);
 byId("clear", HTMLButtonElement).addEventListener("click", () => wire.clear());
 
 async function start(): Promise<void> {
+  keepTimes();
   try {
     const credentials = await credentialsOfPage();
     if (credentials) await enter(credentials);

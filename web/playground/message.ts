@@ -8,9 +8,9 @@ import type { Message } from "../../client/mod.ts";
 import { h, icon } from "../shared/dom.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
 
-/** A message of the user, as it was written. */
-export function userMessage(content: string): HTMLElement {
-  return h("article", { class: "message user", "aria-label": "You" }, content);
+/** A message of the user, as it was written. `writer`: what that user is called. */
+export function userMessage(content: string, writer: string): HTMLElement {
+  return h("article", { class: "message user", "aria-label": writer }, content);
 }
 
 /** A button at a message. */

@@ -6,7 +6,7 @@
 
 import { RateLimitError, TwinServiceError } from "../../client/mod.ts";
 import { byId, h } from "../shared/dom.ts";
-import { speakIn } from "../shared/spoken.ts";
+import { showIn, speakIn } from "../shared/spoken.ts";
 
 /** Why something failed, in words for the person at the page. */
 export function reasonOf(error: unknown): string {
@@ -55,6 +55,9 @@ export function copyButton(label: string, text: string, className: string, name 
   return button;
 }
 
+/** How often times are told anew, in milliseconds. */
+const timesMs = 10_000;
+
 const units = [
   ["year", 31_536_000],
   ["month", 2_592_000],
@@ -65,10 +68,19 @@ const units = [
 
 /** How long ago, or ahead, a time is, with the exact one as a title. */
 export function timeElement(time: string): HTMLTimeElement {
-  const at = new Date(time);
-  const seconds = (at.getTime() - Date.now()) / 1000;
+  return h("time", { datetime: time, title: new Date(time).toLocaleString() }, fromNow(time));
+}
+
+function fromNow(time: string): string {
+  const seconds = (Date.parse(time) - Date.now()) / 1000;
   const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? [];
   const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-  const text = unit ? words.format(Math.round(seconds / length), unit) : "just now";
-  return h("time", { datetime: time, title: at.toLocaleString() }, text);
+  return unit ? words.format(Math.round(seconds / length), unit) : "just now";
+}
+
+/** Has all times of the page go on to be told from now. */
+export function keepTimes(): void {
+  setInterval(() => {
+    for (const element of document.querySelectorAll("time")) showIn(element, fromNow(element.dateTime));
+  }, timesMs);
 }
