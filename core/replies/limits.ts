@@ -48,6 +48,11 @@ export class RunningCounts {
   /** @throws {ApiError} if one more would break a limit. Nothing is counted then. */
   enter(limits: readonly RunningLimit[]): void {
     for (const { id, most } of limits) if ((this.#counts.get(id) ?? 0) >= most) throw this.#refusal(most);
+    this.add(limits);
+  }
+
+  /** Counts one that may run whatever runs already. */
+  add(limits: readonly RunningLimit[]): void {
     for (const { id } of limits) this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
   }
 

@@ -65,19 +65,22 @@ export class RunningReplies {
 
   /**
    * A producer for a reply that is on its way to the store. It is found at once, because others may see the reply in
-   * the store before this process hears that it is there. {@link start} or {@link discard} must follow.
+   * the store before this process hears that it is there. {@link start} or {@link discard} must follow. `replaces`: it comes
+   * in the place of a running reply, and so is not one more.
    *
    * @throws {ApiError} `too_many_running`, `unavailable`
    */
-  prepare(production: Production): Producer {
+  prepare(production: Production, replaces = false): Producer {
     const { limits, reply, question, history, format } = production;
     const { id } = reply;
-    if (limits) this.#context.counts.enter(limits);
+    const { counts } = this.#context;
+    if (limits && replaces) counts.add(limits);
+    else if (limits) counts.enter(limits);
     const producer = new Producer(this.#context, production, () => this.#stored.follows(id));
     const asked = questionBytes(question.content, history, format);
     if (!limits) producer.memory.count(asked);
     else if (!producer.memory.reserve(asked)) {
-      this.#context.counts.leave(limits);
+      counts.leave(limits);
       throw tooMuchAtOnce();
     }
     let finish = () => {};

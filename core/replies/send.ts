@@ -6,13 +6,13 @@
 
 import { within } from "../base/clock.ts";
 import type { Held } from "../base/memory-budget.ts";
-import type { Answerer, Decisions, MadeClaim, MessageRecord } from "../store/records.ts";
-import { type BeginReply, type BeginResult, StoreUnavailable } from "../store/store.ts";
+import type { Answerer, Decisions, EndReply, MadeClaim, MessageRecord } from "../store/records.ts";
+import { type BeginReply, type BeginResult, type NotStored, StoreUnavailable } from "../store/store.ts";
 import type { TokenBudget, TokenReservation } from "../store/token-budgets.ts";
 import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
-import { answeredByPerson, tooMuchAtOnce, validationError } from "../wire/errors.ts";
-import type { ReplyContext } from "./context.ts";
+import { ApiError, answeredByPerson, tooMuchAtOnce, validationError } from "../wire/errors.ts";
+import type { Production, ReplyContext } from "./context.ts";
 import { decide } from "./decisions.ts";
 import type { ReplyFeed } from "./feed.ts";
 import { budgetsOf, questionBytes, type RunningLimit, reservationOf, tellReached } from "./limits.ts";
@@ -155,7 +155,8 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
       lease,
     };
     received?.release();
-    const producer = running.prepare(asked);
+    const producer = await prepare(context, running, asked, replaces);
+    if ("result" in producer) return producer;
     let begun: BeginResult | undefined;
     try {
       const reserves = budgets.length > 0 ? await expect(context, producer, budgets) : undefined;
@@ -180,6 +181,27 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
     running.start(producer, begun.memory);
     return { stored: { feed: producer.feed, reply } };
   });
+}
+
+/** A producer; or, where no more replies may run, why the message would have none in any case. */
+async function prepare(
+  { store }: ReplyContext,
+  running: RunningReplies,
+  asked: Production,
+  replaces: EndReply | undefined,
+): Promise<Producer | NotStored> {
+  try {
+    return running.prepare(asked, replaces !== undefined);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== "too_many_running") throw error;
+    const { owner, endUser, question } = asked;
+    const found = await store.getConversation({ owner, endUser }, question.conversationId);
+    if (!found) return { result: "not_found" };
+    const { replyId, answeredBy } = found;
+    if (replyId !== null) return { result: "busy", replyId };
+    if (answeredBy === "person") return { result: "answered_by", answeredBy };
+    throw error;
+  }
 }
 
 /** What a reply is expected to take of budgets: the history that its model will be told is read for that. */

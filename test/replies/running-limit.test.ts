@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTwinList } from "../../core/mod.ts";
+import type { MessageResource } from "../../core/wire/schemas.ts";
 import { settle } from "../support/clock.ts";
 import {
   assertErrorAnswer,
@@ -65,6 +66,40 @@ test("an end user's tokens have ten replies running together, and count towards 
   const other = await tokenOf("u2");
   for (let count = 0; count < 2; count++) assert.equal((await begin(other)).status, 200);
   await assertErrorAnswer(await begin(other), 429, "too_many_running");
+  await assertErrorAnswer(await begin(key), 429, "too_many_running");
+});
+
+test("at the limit, a conversation that is busy, gone, or a person's is so first, and a replacement is not one more", async () => {
+  const { fixture, engine, begin } = await openSilent(2);
+  await using _ = fixture;
+  const key = await fixture.key("full_access");
+  const id = await fixture.conversation(key, "ada");
+  const post = (body: object, conversation = id) =>
+    fixture.call("POST", `/conversations/${conversation}/messages`, key, body, { Prefer: "respond-async" });
+  const first = await dataOf<MessageResource>(await post({ content: "1" }));
+  assert.equal((await begin(key)).status, 200);
+  const idle = await fixture.conversation(key, "ada");
+  await assertErrorAnswer(await post({ content: "no" }, idle), 429, "too_many_running");
+  await assertErrorAnswer(await post({ content: "no", whenBusy: "replace" }, idle), 429, "too_many_running");
+  const { details } = await assertErrorAnswer(await post({ content: "no" }), 409, "conversation_busy");
+  assert.deepEqual(details, { messageId: first.id });
+  await assertErrorAnswer(await post({ content: "no" }, "conv_none"), 404, "conversation_not_found");
+  for (const content of ["2", "3", "4"]) {
+    const { status, finishReason } = await dataOf<MessageResource>(
+      await post({ content, whenBusy: "replace" }),
+    );
+    assert.deepEqual([status, finishReason], ["in_progress", null]);
+  }
+  const stored = await fixture.call("GET", `/conversations/${id}/messages`, key);
+  assert.equal((await dataOf<MessageResource[]>(stored)).length, 8);
+  await assertErrorAnswer(await post({ content: "no" }, idle), 429, "too_many_running");
+  await fixture.call("PATCH", `/conversations/${idle}`, key, { answeredBy: "person" });
+  assert.equal((await post({ content: "waits" }, idle)).status, 202);
+  await fixture.call("PATCH", `/conversations/${idle}`, key, { answeredBy: "twin" });
+  for (let count = 0; count < 5; count++) (await engine.next()).finish();
+  await settle();
+  assert.equal((await begin(key)).status, 200);
+  assert.equal((await begin(key)).status, 200);
   await assertErrorAnswer(await begin(key), 429, "too_many_running");
 });
 
