@@ -54,6 +54,9 @@ async function start(name: string, executablePath: string): Promise<Browser> {
 /** A page that remembers its complaints. */
 export type WatchedPage = Page & AsyncDisposable;
 
+/** How long a page may take for anything, in milliseconds: more than on the slowest machine, beside all other tests. */
+export const patienceMs = 60_000;
+
 /**
  * Opens a page. When it is disposed of, it must not have written an error, or broken its own policy. `except`: what browsers
  * report by themselves where a test has requests fail.
@@ -74,7 +77,7 @@ export async function openPage(
   page.on("console", (message) => {
     if (message.type() === "error") hear(message.text());
   });
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(patienceMs);
   return Object.assign(page, {
     async [Symbol.asyncDispose]() {
       await context.close();

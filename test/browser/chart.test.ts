@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { toSvg } from "../../bench/report/chart.ts";
+import { patienceMs } from "./browsers.ts";
 import { sharedBrowsers } from "./shared-browsers.ts";
 
 /** What browsers choose where the chart's first fonts are missing, and the widest of all. */
@@ -43,6 +44,7 @@ describe("a chart in Chromium", { skip: installed?.skip ?? "it is not looked for
   for (const [name, svg] of [...published, ["of the longest labels", longest] as const]) {
     test(`${name} has all its texts within its edges, and none over another`, async () => {
       const page = await browser.newPage();
+      page.setDefaultTimeout(patienceMs);
       for (const font of fonts) {
         await page.setContent(`${svg}<style>text{font-family:"${font}",${font}!important}</style>`);
         const { width, height, boxes } = await page.locator("svg").first().evaluate(boxesIn);

@@ -15,6 +15,7 @@ import {
   type Reading,
   ways,
 } from "../client/broken-connections.ts";
+import { patienceMs } from "./browsers.ts";
 import type {} from "./pages/client.ts";
 import { sharedBrowsers } from "./shared-browsers.ts";
 
@@ -50,6 +51,7 @@ for (const { name, skip, start } of sharedBrowsers) {
     before(async () => {
       script = await bundleScript();
       context = await (await start()).newContext();
+      context.setDefaultTimeout(patienceMs);
     });
     after(() => context?.close());
 

@@ -7,6 +7,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
+import { patienceMs } from "./browsers.ts";
 import type {} from "./pages/markdown.ts";
 import { sharedBrowsers } from "./shared-browsers.ts";
 
@@ -96,6 +97,7 @@ for (const { name, skip, start } of sharedBrowsers) {
       });
       browser = await start();
       page = await browser.newPage();
+      page.setDefaultTimeout(patienceMs);
       await page.route("**/*", (route) => {
         loaded.push(route.request().url());
         return route.fulfill({ contentType: "text/html", body: "<!doctype html>" });

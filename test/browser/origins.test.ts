@@ -16,6 +16,7 @@ import {
   textOf,
 } from "../support/harness.ts";
 import { listen } from "../support/ports.ts";
+import { patienceMs } from "./browsers.ts";
 import { sharedBrowsers } from "./shared-browsers.ts";
 
 /** What a page asks for. */
@@ -120,6 +121,7 @@ for (const { name, skip, start } of sharedBrowsers) {
     before(async () => {
       origin = `http://127.0.0.1:${await listen(app)}`;
       page = await (await start()).newPage();
+      page.setDefaultTimeout(patienceMs);
       await page.goto(origin);
     });
     after(async () => {
