@@ -25,7 +25,7 @@ const maxDepth = 64;
  * microsecond or two for each name that it has not seen, in which nothing else has its turn.
  */
 const mostValues = 150_000;
-const mostNames = 20_000;
+const mostNames = 50_000;
 
 /** From this length on, in bytes, others have their turn before a body is measured, and before it is parsed. */
 const longBody = 1024 * 1024;
