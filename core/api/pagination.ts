@@ -7,7 +7,6 @@
 import type { Result } from "../http/route.ts";
 import type { Listing, Slice } from "../store/store.ts";
 import { jsonPieces } from "../wire/json.ts";
-import type { Pagination } from "../wire/schemas.ts";
 
 /** Which page, counted from 1, and how many items it has. */
 export interface RequestedPage {
@@ -34,17 +33,30 @@ export function pageOfJson<Item>(
   list: Listing<Item>,
   json: (item: Item) => string | Generator<string>,
 ): Result {
-  return { page: { items: mapped(list.items, json), pagination: positionOf(query, list) } };
+  const { page, limit } = shownOf(query, list);
+  const { items, total } = list;
+  const pagination = {
+    page,
+    limit,
+    total,
+    totalPages: Math.ceil(total / limit),
+    hasMore: page * limit < total,
+  };
+  return { page: { items: mapped(items.slice(0, limit), json), pagination } };
 }
 
 function* mapped<Item, Mapped>(items: readonly Item[], map: (item: Item) => Mapped): Iterable<Mapped> {
   for (const item of items) yield map(item);
 }
 
-/** A page that was cut, because its items are long, says how many are there. */
-function positionOf({ page, limit }: RequestedPage, { items, total }: Listing<unknown>): Pagination {
-  const expected = Math.max(0, Math.min(limit, total - (page - 1) * limit));
-  const isCut = items.length < expected;
-  const hasMore = isCut || page * limit < total;
-  return { page, limit: isCut ? items.length : limit, total, totalPages: Math.ceil(total / limit), hasMore };
+/**
+ * The page that an answer has: the one that was asked for; or, if that is cut because its items are long, the longest that
+ * begins at the same item, so that the pages behind it go on where it ends.
+ */
+function shownOf(query: RequestedPage, { items, total }: Listing<unknown>): RequestedPage {
+  const { offset, limit } = sliceOf(query);
+  if (items.length === 0 || items.length >= Math.min(limit, total - offset)) return query;
+  let fitting = items.length;
+  while (offset % fitting !== 0) fitting--;
+  return { page: offset / fitting + 1, limit: fitting };
 }

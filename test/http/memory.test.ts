@@ -344,10 +344,60 @@ test("a page of long messages ends earlier, and says how many there are", async 
     (await fixture.call("GET", `/conversations/conv_long/messages?${query}`, key)).json();
   const first = await get("limit=100");
   assert.deepEqual(first.data.length, 1);
-  assert.deepEqual(first.pagination, { page: 1, limit: 1, total: 2, totalPages: 1, hasMore: true });
+  assert.deepEqual(first.pagination, { page: 1, limit: 1, total: 2, totalPages: 2, hasMore: true });
   const rest = await get(`limit=100&after=${first.data[0].id}`);
   assert.equal(rest.data[0].content, "y".repeat(5_000_000));
   assert.deepEqual(rest.pagination, { page: 1, limit: 100, total: 1, totalPages: 1, hasMore: false });
+});
+
+test("pages that ended earlier say which they are, so that the ones behind them have the rest", async () => {
+  const store = createMemoryStore();
+  const owner = "alice";
+  const made = { id: "conv_long", owner, twinId: "echo", endUser: null, title: null };
+  await store.createConversation(newConversation(made, startOfTests));
+  const content = "x".repeat(3_000_000); // two are a page
+  for (let seq = 0, after: string | null = null; seq < 6; seq++) {
+    const fields = { conversationId: made.id, content, twinRevision: null, seq, after };
+    const { question } = newMessages(fields, { question: `msg_${seq}`, reply: "" }, startOfTests);
+    await store.addMessage({ owner, message: { ...question, alone: true } });
+    after = question.id;
+  }
+  await using fixture = closingInTime(await openFixture(inProcess, { store, limiter: unlimited }));
+  const key = await fixture.key("read_only");
+  for (const [first, ids, pages] of [
+    [
+      "",
+      "012345",
+      [
+        [1, 2, 3],
+        [2, 2, 3],
+        [3, 2, 3],
+      ],
+    ],
+    [
+      "page=2&limit=3",
+      "345",
+      [
+        [4, 1, 6],
+        [5, 1, 6],
+        [6, 1, 6],
+      ],
+    ],
+    ["page=2", "", [[2, 20, 1]]],
+  ] as const) {
+    const seen: number[][] = [];
+    let read = "";
+    for (let query = first as string, hasMore = true; hasMore; ) {
+      const answer = await fixture.call("GET", `/conversations/conv_long/messages?${query}`, key);
+      const { data, pagination } = await answer.json();
+      const { page, limit, totalPages } = pagination;
+      read += data.map(({ id }: { id: string }) => id.slice(-1)).join("");
+      seen.push([page, limit, totalPages]);
+      query = `page=${page + 1}&limit=${limit}`;
+      hasMore = pagination.hasMore;
+    }
+    assert.deepEqual([read, seen], [ids, pages], first);
+  }
 });
 
 test("a page ends where its end user may hold no more, and goes on behind that", async () => {
