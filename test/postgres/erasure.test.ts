@@ -37,14 +37,17 @@ describe("erasing a person beside a reply that ends in another process", {
   test("of 200 people, each erased at the moment at which replies of theirs end elsewhere, no name is left", async () => {
     const [one, other] = await Promise.all([openPostgres(shared.url), openPostgres(shared.url)]);
     const owner = newOwner();
-    const people = Array.from({ length: 200 }, (_, number) => `person ${number}`);
-    await Promise.all(
-      people.flatMap((endUser) => [
-        other.store.countReply({ ...counted, owner, endUser }),
-        one.store.forgetEndUser(owner, endUser, at + 10),
-        other.store.countReply({ ...counted, owner, endUser }),
-      ]),
-    );
+    // As few at once as get a connection in time, however slow the machine is.
+    for (let round = 0; round < 10; round++) {
+      const people = Array.from({ length: 20 }, (_, number) => `person ${round * 20 + number}`);
+      await Promise.all(
+        people.flatMap((endUser) => [
+          other.store.countReply({ ...counted, owner, endUser }),
+          one.store.forgetEndUser(owner, endUser, at + 10),
+          other.store.countReply({ ...counted, owner, endUser }),
+        ]),
+      );
+    }
     await using client = await connect(shared.url);
     const { rows } = await client.query(
       `SELECT count(*) FILTER (WHERE name <> '') AS named, sum(replies) AS replies FROM usage_sums
