@@ -15,8 +15,9 @@ describe("erasing a person beside a reply that ends in another process", {
   const at = Date.UTC(2030, 0, 1);
   const counted = { twinId: "echo", beganAt: at, completedAt: at, usage: null };
 
-  test("a reply that began before counts under nobody, one that begins later under the name", async () => {
+  test("a reply that began before counts under nobody, one that begins later under the name", async (t) => {
     const [one, other] = await Promise.all([openPostgres(shared.url), openPostgres(shared.url)]);
+    t.after(() => Promise.all([one.close(), other.close()]));
     const owner = newOwner();
     await one.store.countReply({ ...counted, owner, endUser: "ann" });
     await one.store.forgetEndUser(owner, "ann", at + 10);
@@ -31,11 +32,11 @@ describe("erasing a person beside a reply that ends in another process", {
         ["ann", 1],
       ],
     );
-    await Promise.all([one.close(), other.close()]);
   });
 
-  test("of 200 people, each erased at the moment at which replies of theirs end elsewhere, no name is left", async () => {
+  test("of 200 people, each erased at the moment at which replies of theirs end elsewhere, no name is left", async (t) => {
     const [one, other] = await Promise.all([openPostgres(shared.url), openPostgres(shared.url)]);
+    t.after(() => Promise.all([one.close(), other.close()]));
     const owner = newOwner();
     // As few at once as get a connection in time, however slow the machine is.
     for (let round = 0; round < 10; round++) {
@@ -55,7 +56,6 @@ describe("erasing a person beside a reply that ends in another process", {
       [owner],
     );
     assert.deepEqual({ ...rows[0] }, { named: "0", replies: "400" });
-    await Promise.all([one.close(), other.close()]);
   });
 
   test("who was erased is forgotten after a day", async () => {
