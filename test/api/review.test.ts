@@ -250,6 +250,7 @@ describe("a question whose reply another process ends", () => {
       await chat.clock.advance(1000);
       await using other = await chat.another();
       const sent = other.post("/messages", { ...body, whenBusy: "replace" });
+      for (const ms of [1000, 250]) await chat.clock.advance(ms); // the first process is asked to yield the reply, and does
       if (isListed) (await chat.engine.next()).finish();
       await sent;
       const { status, sources } = await other.message(messageId);

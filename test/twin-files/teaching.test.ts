@@ -110,7 +110,7 @@ for (const end of ["\n", "\r", "\r\n"]) {
     });
     await teach(begin + end.repeat(1_000_000 / end.length));
     clearImmediate(next);
-    assert.ok(turns > 15, `${turns} turns`);
+    assert.ok(turns > 5, `${turns} turns`); // a busy machine takes several of the thirty pauses at once
   });
 }
 
