@@ -108,7 +108,9 @@ describe("what webhooks are told", () => {
     const { messageId } = await chat.begin("Why?");
     await using other = await chat.another({ webhooks: webhooks() });
     const said = { role: "assistant", content: "I look into it.", whenBusy: "replace" };
-    assert.equal((await other.post("/messages", said)).status, 201);
+    const sent = other.post("/messages", said);
+    for (const ms of [1000, 250]) await chat.clock.advance(ms); // the first process is asked to yield the reply, and does
+    assert.equal((await sent).status, 201);
     await receiver.has(1);
     assert.deepEqual(
       receiver.arrived.map(({ body }) => JSON.parse(body).data.messageId),
