@@ -351,14 +351,17 @@ async function findWay(
   { conversationId, seq, after }: MessageRecord,
   answeredBy: Answerer | undefined,
 ): Promise<NotStored | Way> {
-  const sql = `SELECT reply_id, log_length, path, last_message_id, answered_by FROM conversations
-    WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
+  const sql = `SELECT reply_id, log_length, path, last_message_id, answered_by,
+      (SELECT lease_holder FROM messages WHERE id = reply_id) AS holder
+    FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
   const [row] = await driver.all(sql, [owner, conversationId, endUser ?? null]);
   const made = claim && !claim.replaces ? await findClaim(driver, claim) : undefined;
   if (made) return { result: "claimed", claim: made };
   if (!row) return { result: "not_found" };
   const replyId = textOrNull(row.reply_id);
-  if (replyId !== null && replyId !== replaces?.id) return { result: "busy", replyId };
+  const { holder = row.holder } = replaces ?? {};
+  if (replyId !== null && (replyId !== replaces?.id || row.holder !== holder))
+    return { result: "busy", replyId };
   const who = String(row.answered_by) as Answerer;
   if (answeredBy !== undefined && who !== answeredBy) return { result: "answered_by", answeredBy: who };
   const logLength = Number(row.log_length);

@@ -216,7 +216,9 @@ function takePlace(
   const conversation = findConversation(records, { owner, endUser }, conversationId);
   if (!conversation) return { result: "not_found" };
   const { replyId, logLength, lastMessageId, answeredBy: who } = conversation.record;
-  const running = replaces?.id === replyId ? findRunning(records, { owner }, replaces.id) : undefined;
+  const found = replaces?.id === replyId ? findRunning(records, { owner }, replaces.id) : undefined;
+  const { holder = found?.lease?.holder } = replaces ?? {};
+  const running = found?.lease?.holder === holder ? found : undefined;
   if (replyId !== null && !running) return { result: "busy", replyId };
   if (answeredBy !== undefined && who !== answeredBy) return { result: "answered_by", answeredBy: who };
   const isEnd = forkAt !== undefined || after === lastMessageId;

@@ -365,6 +365,20 @@ export function repliesContract(open: () => Store): void {
       assert.deepEqual([ended?.attempt, ended?.continuedFrom, ended?.content], [2, 2, "Because."]);
     });
 
+    test("a reply that was taken over is not replaced by who held it before", async () => {
+      const { owner, begun } = await abandoned();
+      const taken = { holder: "them", until: start + 900 };
+      assert.equal(await store.takeOverReply(asFound(begun), taken, 0), true);
+      const { conversationId, id } = begun.reply;
+      const next = await nextToBegin(store, owner, conversationId);
+      const cancelled = { status: "cancelled", finishReason: "cancelled" } as const;
+      const lost = toEnd(begun, { ...cancelled, holder: begun.lease.holder });
+      const refused = await store.beginReply({ ...next, replaces: lost });
+      assert.deepEqual(refused, { result: "busy", replyId: id });
+      const replaces = { ...lost, holder: taken.holder };
+      assert.equal((await store.beginReply({ ...next, replaces })).result, "begun");
+    });
+
     test("of many that take a reply over at the same time, one does", async () => {
       const { owner, begun } = await abandoned();
       const takers = Array.from({ length: 20 }, (_, n) => ({ holder: `taker ${n}`, until: start + 900 }));
