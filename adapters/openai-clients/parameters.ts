@@ -114,9 +114,9 @@ export async function requireForm(
   return problem === undefined ? form.format : refuseParam(form.path, problem);
 }
 
-/** A boolean; absent and null are false. */
-export function readBoolean(value: unknown, path: string, otherwise = false): boolean {
-  if (value === undefined || value === null) return otherwise;
+/** A boolean; absent and null are as usual. */
+export function readBoolean(value: unknown, path: string, usual = false): boolean {
+  if (value === undefined || value === null) return usual;
   return typeof value === "boolean" ? value : refuseParam(path, "must be true or false");
 }
 

@@ -118,7 +118,7 @@ type ChangeCall = Pick<Call, "caller" | "params" | "headers" | "memory"> & {
 };
 
 /**
- * Makes a version of a twin, and tries again while other processes do. What results in the same file and documents as before changes
+ * Makes a version of a twin, and tries again while others do. What results in the same file and documents as before changes
  * nothing, unless it is to be a new version `always`.
  */
 export async function changeTwin(

@@ -128,13 +128,13 @@ const name: Rule = {
   accepts: (value) => isString(value) && value !== "",
 };
 const time: Rule = { expected: "milliseconds since the epoch", accepts: Number.isSafeInteger };
-/** How freely a model chooses its words. */
 /**
- * What files, and owners, may call a twin: ids are used in paths, where these characters need no escaping, and no path has a
- * name that is one already.
+ * What files, and owners, may call a twin. Ids are used in paths: only characters that need no escaping there, and no name that
+ * a path has already.
  */
 export const twinIdPattern: RegExp = /^(?!check$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u;
 
+/** How freely a model chooses its words. */
 export const temperatureRule: Rule = {
   expected: "a number from 0 to 2",
   accepts: (value) => typeof value === "number" && value >= 0 && value <= 2,
