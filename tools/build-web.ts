@@ -152,7 +152,7 @@ const unused: Readonly<Record<string, RegExp>> = {
   errors: methods("get messageId"),
   review: methods("list"),
   "reply-stream": methods("get (?:messageId|joined|text)|cancel|#accepted|\\*#pieces"),
-  path: methods("get (?:progress|waitingSince)"),
+  "open-conversation": methods("get (?:progress|waitingSince)"),
   seen: /^ +else if .*setWaiting\(.*$/gm,
   sending: /^ +setWaiting\(.*$/gm,
   pages: methods("\\*\\[Symbol\\.asyncIterator\\]"),
@@ -166,19 +166,25 @@ function methods(names: string): RegExp {
 /** The client as the widget has it: without those, and with conversations from the start. */
 const smallClient: Plugin = {
   name: "small client",
-  setup({ onLoad }) {
+  setup({ onLoad, onEnd }) {
     const late = 'const { OpenConversation } = await import("./conversation/mod.ts");';
     const soon = 'import { OpenConversation } from "./conversation/mod.ts";';
-    for (const [name, parts] of Object.entries(unused))
-      onLoad(
-        { filter: new RegExp(`client[\\\\/]((reply|http|conversation)[\\\\/])?${name}\\.ts$`) },
-        async ({ path }) => {
-          const code = (await readFile(path, "utf8")).replace(parts, "");
-          if (!code.includes(late)) return { contents: code, loader: "ts" };
-          const early = code.replace(late, "").replace("type { OpenConversation, ", "type { ");
-          return { contents: soon + early, loader: "ts" };
-        },
-      );
+    const left = new Set(Object.keys(unused));
+    for (const [name, parts] of Object.entries(unused)) {
+      const filter = new RegExp(`client[\\\\/]((reply|http|conversation)[\\\\/])?${name}\\.ts$`);
+      onLoad({ filter }, async ({ path }) => {
+        const whole = await readFile(path, "utf8");
+        const code = whole.replace(parts, "");
+        if (code !== whole) left.delete(name);
+        if (!code.includes(late)) return { contents: code, loader: "ts" };
+        const early = code.replace(late, "").replace("type { OpenConversation, ", "type { ");
+        return { contents: soon + early, loader: "ts" };
+      });
+    }
+    onEnd(() => {
+      if (left.size > 0)
+        throw new Error(`What the widget never uses is not found in: ${[...left].join(", ")}`);
+    });
   },
 };
 
