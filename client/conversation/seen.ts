@@ -135,7 +135,7 @@ export function add(seen: SeenConversation, message: MessageResource): void {
   if (!isSeen) seen.end = message.id;
   if (message.id === seen.begun) seen.begun = undefined;
   if (message.role === "user") seen.progress = [];
-  else if (String(seen.conversation.waitingSince) < message.createdAt) setWaiting(seen, null);
+  else if (String(seen.conversation.waitingSince) < message.createdAt) setWaiting(seen, null); // null comes behind all times
   const { content, after, error } = seen.unsent ?? {};
   if (error !== undefined && message.content === content && message.after === after) seen.unsent = undefined; // it had arrived
 }
