@@ -485,11 +485,14 @@ export class Clients {
     }
   }
 
-  /** A process that deletes a conversation must stop its own engine in it at once. */
+  /**
+   * A process that deletes a conversation must stop its own engine in it at once. That another process has ended the reply, or
+   * goes on with it, it learns at its next save.
+   */
   #requireDropped(conversationId: string, process: Process | undefined): void {
     for (const stored of this.#ledger.replies.values()) {
-      const { conversationId: id, question } = stored;
-      if (isEndedElsewhere(stored)) continue; // it learns of that at its next save
+      const { conversationId: id, question, holder } = stored;
+      if (isEndedElsewhere(stored) || holder !== process?.alive) continue;
       for (const run of this.#setting.engines.runs) {
         if (id !== conversationId || run.content !== question.content || run.alive !== process?.alive)
           continue;

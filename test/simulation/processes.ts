@@ -207,13 +207,13 @@ export class Processes {
   }
 
   #requireNothingLeft(process: Process): void {
-    for (const { id, holder, question } of this.#ledger.busy) {
+    for (const { id, holder, question, yielded } of this.#ledger.busy) {
       // A process need not end a reply whose beginning it was never told of.
       const produced = this.#surroundings.engines.runs.some(
         (run) => run.content === question.content && run.alive === process.alive,
       );
-      if (holder === process.alive && produced)
-        this.#world.violate(`${id} was left in progress by a shutdown`);
+      const isItsOwn = holder === process.alive && !yielded; // what it has yielded, another ends
+      if (isItsOwn && produced) this.#world.violate(`${id} was left in progress by a shutdown`);
     }
   }
 
