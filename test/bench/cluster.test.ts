@@ -65,6 +65,27 @@ const skip =
   (process.platform !== "linux" && "it reads Linux's /proc") ||
   (await skipWithoutPostgres());
 
+/** As bench/sizing.md says. */
+const statements: Readonly<Record<string, number>> = {
+  "creating a key": 6,
+  "the first use of a key": 3,
+  "creating a conversation": 6,
+  "its first streamed reply, in less than a second": 12,
+  "its next streamed reply, in less than a second": 11,
+  "reading a conversation": 2,
+  "reading a page of messages": 4,
+};
+
+test("it counts each request's statements, and those for its limit", { skip, timeout: 60_000 }, async () => {
+  const { TEST_DATABASE_URL } = process.env;
+  const measuring = startScript(script, ["1"], { ...(TEST_DATABASE_URL && { TEST_DATABASE_URL }) });
+  await measuring.said(/^reading a page of messages: /m);
+  measuring.signal("SIGTERM");
+  const { stdout } = await measuring.ended;
+  const counted = [...stdout.matchAll(/^(.+): (\d+) statements, 1 of them for the limit$/gm)];
+  assert.deepEqual(Object.fromEntries(counted.map(([, what, count]) => [what, Number(count)])), statements);
+});
+
 const endings: Readonly<Record<string, (measuring: Script) => void>> = {
   "when told to stop": (measuring) => measuring.signal("SIGTERM"),
   "when nobody reads its output any more": (measuring) => measuring.closeOutput(),
