@@ -6,13 +6,12 @@
  */
 
 import process from "node:process";
-import { parseArgs } from "node:util";
 import { createParts, type Parts } from "../server/lifecycle.ts";
 import { skipWithoutPostgres } from "../test/postgres/database.ts";
 import { benchmark } from "./cluster/servers.ts";
 import { countStatements } from "./cluster/statements.ts";
-import { atLeast } from "./command-line/arguments.ts";
-import { firstSentenceOf, messageOf } from "./command-line/errors.ts";
+import { atLeast, readNumber } from "./command-line/arguments.ts";
+import { messageOf } from "./command-line/errors.ts";
 import { listenForStop } from "./command-line/stop-signals.ts";
 
 const help = `Usage: node --import tsx bench/cluster.ts [seconds]
@@ -28,7 +27,7 @@ It needs Linux. Ctrl-C ends the servers and drops the database; a second Ctrl-C 
 `;
 
 async function main(): Promise<void> {
-  const seconds = readSeconds();
+  const seconds = readNumber(help, "5", (text) => atLeast(1, text, "The seconds"));
   if (seconds === "help") return console.log(help);
   const missing = await skipWithoutPostgres();
   if (missing) throw new Error(`There is ${missing}. Set TEST_DATABASE_URL for another one; see --help.`);
@@ -50,21 +49,6 @@ async function inParts(work: (parts: Parts) => Promise<void>, stopped: Promise<n
     await Promise.race([work(parts), stopped]);
   } finally {
     await parts.close();
-  }
-}
-
-function readSeconds(): number | "help" {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: { help: { type: "boolean", default: false } },
-    });
-    if (values.help) return "help";
-    const [seconds = "5", more] = positionals;
-    if (more !== undefined) throw new Error(`Unexpected argument '${more}'.`);
-    return atLeast(1, seconds, "The seconds");
-  } catch (error) {
-    throw new Error(`${firstSentenceOf(error)}\n\n${help}`);
   }
 }
 

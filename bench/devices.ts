@@ -1,7 +1,6 @@
 /**
  * What devices that look on cost: the memory of one that is told nothing, and how far behind the first device a second one is,
- * on the process that has the reply and on another. `node --import tsx bench/devices.ts [streams]`; it needs Linux and
- * PostgreSQL, where it works in a database of its own.
+ * on the process that has the reply and on another.
  *
  * @module
  */
@@ -17,13 +16,24 @@ import { call, newConversation, newKey } from "../test/cluster/clients.ts";
 import { createCluster, createSlowModel, type ServerProcess } from "../test/cluster/server.ts";
 import { createDatabase } from "../test/postgres/database.ts";
 import { cpuOfDatabase } from "./cluster/database-usage.ts";
+import { readNumber, wholeAtLeast } from "./command-line/arguments.ts";
+import { messageOf } from "./command-line/errors.ts";
 import { collectGarbage, cpuOf, memoryOf } from "./harness/usage.ts";
 import { follow } from "./load/device.ts";
 
 /** How many conversations are followed at once for the delays, and how many words each reply has. */
 const [conversations, words] = [10, 60];
 
-const streams = Number(process.argv[2] ?? 2000);
+const help = `Usage: node --import tsx bench/devices.ts [devices]
+
+Measures the memory of devices that look on, and how far behind the first device of a conversation a second one is.
+
+  devices            how many look on when their memory is measured; default 2000
+  TEST_DATABASE_URL  address of the PostgreSQL server, as for bench/cluster.ts
+
+It needs Linux.
+`;
+
 const settings = {
   MAX_CONVERSATION_STREAMS: "100000",
   FULL_ACCESS_PER_HOUR: "1000000",
@@ -40,7 +50,7 @@ async function settledMemory({ pid }: ServerProcess): Promise<number> {
 }
 
 /** Prints the memory of a device that is told nothing, each in a conversation of its own. */
-async function measureMemory(server: ServerProcess, key: string): Promise<void> {
+async function measureMemory(server: ServerProcess, key: string, devices: number): Promise<void> {
   const leaving: (() => void)[] = [];
   const open = async (count: number) => {
     for (let from = leaving.length; from < count; from = leaving.length) {
@@ -54,10 +64,10 @@ async function measureMemory(server: ServerProcess, key: string): Promise<void> 
     }
     return settledMemory(server);
   };
-  const few = Math.min(200, streams / 2);
-  const [before, after] = [await open(few), await open(streams)];
-  const each = (after - before) / (streams - few) / 1024;
-  console.log(`memory of an idle device, from ${few} to ${streams}: ${each.toFixed(1)} KB`);
+  const few = Math.min(200, devices / 2);
+  const [before, after] = [await open(few), await open(devices)];
+  const each = (after - before) / (devices - few) / 1024;
+  console.log(`memory of an idle device, from ${few} to ${devices}: ${each.toFixed(1)} KB`);
   for (const leave of leaving) leave();
 }
 
@@ -97,37 +107,49 @@ async function measureDelays(first: ServerProcess, second: ServerProcess, key: s
   return (await Promise.all(delays)).flat().sort((one, other) => one - other);
 }
 
-const parts = createParts((_, message, fields) => console.error(message, fields));
-try {
-  const { url } = await parts.open("database", createDatabase(), ({ drop }) => drop());
-  const model = await parts.open("model", createSlowModel(), async ({ close }) => close());
-  const all = { ...settings, DATABASE_URL: url, MODEL_BASE_URL: model.url };
-  const cluster = await parts.open("cluster", createCluster(all), ({ dispose }) => dispose());
-  const [here, there] = [await cluster.start(), await cluster.start()];
-  const { key } = await newKey(here, "bench");
-  await (await call(here, "GET", "/twins", key)).text();
-  for (const [name, second] of [
-    ["the same process", here],
-    ["another process, by PostgreSQL", there],
-  ] as const) {
-    await measureDelays(here, second, key); // warm
-    const used = () =>
-      [cpuOfDatabase(new URL(url).pathname.slice(1)), cpuOf(here.pid) + cpuOf(there.pid)] as const;
-    const [database, servers] = used();
-    const startedAt = performance.now();
-    const delays = await measureDelays(here, second, key);
-    const replySeconds = ((performance.now() - startedAt) / 1000) * conversations;
-    const costs = used().map((cpu, at) =>
-      ((cpu - (at === 0 ? database : servers)) / 1000 / replySeconds).toFixed(2),
-    );
-    const at = (part: number) => (delays[Math.floor(part * (delays.length - 1))] ?? 0).toFixed(1);
-    console.log(`CPU time of a second of a reply: PostgreSQL ${costs[0]} ms, both servers ${costs[1]} ms`);
-    console.log(
-      `behind the first device, on ${name}: ${at(0.5)} ms (median), ${at(0.99)} ms (99 %), ${at(1)} ms at most, ${delays.length} words`,
-    );
+async function main(): Promise<void> {
+  const devices = readNumber(help, "2000", (text) => wholeAtLeast(2, text, "The devices"));
+  if (devices === "help") return console.log(help);
+  const parts = createParts((_, message, fields) => console.error(message, fields));
+  try {
+    const { url } = await parts.open("database", createDatabase(), ({ drop }) => drop());
+    const model = await parts.open("model", createSlowModel(), async ({ close }) => close());
+    const all = { ...settings, DATABASE_URL: url, MODEL_BASE_URL: model.url };
+    const cluster = await parts.open("cluster", createCluster(all), ({ dispose }) => dispose());
+    const [here, there] = [await cluster.start(), await cluster.start()];
+    const { key } = await newKey(here, "bench");
+    await (await call(here, "GET", "/twins", key)).text();
+    for (const [name, second] of [
+      ["the same process", here],
+      ["another process, by PostgreSQL", there],
+    ] as const) {
+      await measureDelays(here, second, key); // warm
+      const used = () =>
+        [cpuOfDatabase(new URL(url).pathname.slice(1)), cpuOf(here.pid) + cpuOf(there.pid)] as const;
+      const [database, servers] = used();
+      const startedAt = performance.now();
+      const delays = await measureDelays(here, second, key);
+      const replySeconds = ((performance.now() - startedAt) / 1000) * conversations;
+      const costs = used().map((cpu, at) =>
+        ((cpu - (at === 0 ? database : servers)) / 1000 / replySeconds).toFixed(2),
+      );
+      const at = (part: number) => (delays[Math.floor(part * (delays.length - 1))] ?? 0).toFixed(1);
+      console.log(`CPU time of a second of a reply: PostgreSQL ${costs[0]} ms, both servers ${costs[1]} ms`);
+      console.log(
+        `behind the first device, on ${name}: ${at(0.5)} ms (median), ${at(0.99)} ms (99 %), ${at(1)} ms at most, ${delays.length} words`,
+      );
+    }
+    await measureMemory(there, key, devices);
+    console.log(`load average: ${loadavg()[0]?.toFixed(1)}`);
+  } finally {
+    await parts.close();
   }
-  await measureMemory(there, key);
-  console.log(`load average: ${loadavg()[0]?.toFixed(1)}`);
-} finally {
-  await parts.close();
+}
+
+try {
+  await main();
+  process.exit();
+} catch (error) {
+  console.error(messageOf(error));
+  process.exit(1);
 }

@@ -4,6 +4,25 @@
  * @module
  */
 
+import { parseArgs } from "node:util";
+import { firstSentenceOf } from "./errors.ts";
+
+/** Reads a command line of one number at most. Its errors end with the usage. */
+export function readNumber(usage: string, fallback: string, read: (text: string) => number): number | "help" {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { help: { type: "boolean", default: false } },
+    });
+    if (values.help) return "help";
+    const [number = fallback, more] = positionals;
+    if (more !== undefined) throw new Error(`Unexpected argument '${more}'.`);
+    return read(number);
+  } catch (error) {
+    throw new Error(`${firstSentenceOf(error)}\n\n${usage}`);
+  }
+}
+
 /** Reads a number. `name` is what the user calls it. */
 export function atLeast(least: number, text: string, name: string): number {
   const value = Number(text);

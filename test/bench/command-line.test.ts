@@ -73,3 +73,17 @@ describe("the benchmark's command line", { skip: skipOffNode }, () => {
     );
   });
 });
+
+describe("the command line of the benchmark of devices", { skip: skipOffNode }, () => {
+  test("a single device is refused, and the usage printed", async () => {
+    const { code, stdout, stderr } = await runScript("bench/devices.ts", ["1"]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /^The devices must be a whole number of at least 2, not 1\.\n\nUsage: /);
+  });
+
+  test("--help describes its argument", async () => {
+    const { code, stdout, stderr } = await runScript("bench/devices.ts", ["--help"]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(stdout, /^Usage: .+ \[devices\]$/m);
+  });
+});
