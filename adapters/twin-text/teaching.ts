@@ -104,7 +104,7 @@ function frontMatterOf(file: string): {
   return { matter, closing: undefined, bodyAt: file.length };
 }
 
-/** Front matter with one more golden question. */
+/** Front matter with a golden question, which it may have. */
 function withTest(
   lines: readonly Line[],
   eol: string,
@@ -125,6 +125,10 @@ function withTest(
     }
     return [...lines, ...added.map((text) => ({ text, end: eol }))];
   }
+  const isThere = tests.items.some(
+    (item) => isMap(item) && item.get("ask") === ask && item.get("source") === source,
+  );
+  if (isThere) return [...lines];
   const last = tests.items.at(-1);
   const [begin = 0] = tests.range ?? [];
   const [, until = begin + 1] = isNode(last) ? (last.range ?? []) : [];

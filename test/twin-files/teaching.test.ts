@@ -54,6 +54,12 @@ for (const [what, before, after] of [
   });
 }
 
+test("a question that is taught again has one golden question, and both answers", async () => {
+  const once = await teach("---\nname: Odd\n---\n");
+  const twice = await teach(once, { answer: "No cats." });
+  assert.equal(twice, `${once}\n<!-- asked as: Do you take dogs? -->\n\nNo cats.\n`);
+});
+
 for (const [what, body, expected] of [
   ["an empty body", "", `\n## Dogs\n\n${section}`],
   ["a body without a line end", "# A\n\nb", `# A\n\nb\n\n# Dogs\n\n${section}`],
