@@ -30,7 +30,7 @@ export function readFrontMatter(document: string): Described {
     [];
   if (whole === undefined) return none;
   // Between two rulers, there may be ordinary text.
-  if (mark === "---" && inner.trim() !== "" && !/^\s*["']?[\w-]+["']?\s*:/mu.test(inner)) return none;
+  if (mark === "---" && inner.trim() !== "" && !/^[ \t]*["']?[\w-]+["']?[ \t]*:/mu.test(inner)) return none;
   const rest = whole.replace(/[^\n]/gu, "") + text.slice(whole.length);
   const { properties, line } = parse(mark === "+++" ? tomlToYaml(inner) : inner);
   if (line !== undefined) {
@@ -43,7 +43,7 @@ export function readFrontMatter(document: string): Described {
 
 /** The strings, numbers, and lists at the top of a TOML document are written as in YAML; there is nothing else to know of it. */
 function tomlToYaml(toml: string): string {
-  const [top = ""] = toml.split(/^\s*\[/mu, 1);
+  const [top = ""] = toml.split(/^[ \t]*\[/mu, 1);
   return top.replace(/^[ \t]*([\w-]+)[ \t]*=[ \t]*/gmu, "$1: ");
 }
 

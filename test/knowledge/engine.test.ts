@@ -141,6 +141,18 @@ test("accents heaped on a letter take no longer than ordinary text", {
   }
 });
 
+test("blank lines where a document has its properties take no seconds", async () => {
+  const blank = "\n".repeat(60_000);
+  for (const text of [
+    `---\n!${blank}!\n---\n# Lamp\n\nIt turns.`,
+    `+++\n${blank}a = 1\n+++\n# Lamp\n\nIt turns.`,
+  ]) {
+    const documents = [{ path: "a.md", text }]; // each once took more than 4 seconds
+    const index = await createKnowledgeIndex({ name: "Odd", instructions: "", documents });
+    assert.equal(index.search("lamp")[0]?.text, "It turns.");
+  }
+});
+
 test("many lines or items, and lines that are almost a heading or code, take no longer than ordinary text", {
   timeout: 60_000,
 }, async () => {
