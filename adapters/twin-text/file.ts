@@ -4,19 +4,7 @@
  * @module
  */
 
-import {
-  Composer,
-  type CST,
-  type Document,
-  isCollection,
-  isMap,
-  isNode,
-  isScalar,
-  Lexer,
-  LineCounter,
-  Parser,
-  visit,
-} from "yaml";
+import { type Document, isCollection, isMap, isNode, isScalar, visit } from "yaml";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { oneOf, type Rule, type RulesFor } from "../../core/base/rules.ts";
 import type { AuthorRules, GoldenQuestion, TwinFault } from "../../core/twins/reader.ts";
@@ -29,6 +17,7 @@ import {
   tokensRule,
   twinIdPattern,
 } from "../../core/twins/twins.ts";
+import { deepest, type ReadYaml, readYaml } from "../../knowledge/text/yaml.ts";
 
 /** A twin as its file defines it. The times, and further documents, come from where it is kept. */
 export interface TwinFile {
@@ -72,11 +61,8 @@ export class TwinFaults extends Error {
 /** The largest twin file, in bytes. */
 export const largestTwinFile = 1024 * 1024;
 
-/** The longest front matter, in bytes: a parser of YAML takes seconds for what is much longer. */
+/** The longest front matter, in bytes. */
 const longestFrontMatter = 64 * 1024;
-
-/** How deep lists and maps may be nested in front matter: golden questions need four levels, and a parser's stack ends. */
-const deepestFrontMatter = 20;
 
 /** The problem of a larger one. */
 export const tooLarge = "is larger than 1 MiB.";
@@ -198,8 +184,7 @@ function readFrontMatter(
   yaml: string,
   { engines, toolProblem, author, idFromName }: TwinFileOptions,
 ): ReadFrontMatter {
-  const lineCounter = new LineCounter();
-  const document = parseYaml(yaml, lineCounter);
+  const { document, lines } = parseYaml(yaml);
   // By their keys: a map looks at all of its items for one.
   const { contents } = document;
   const nodes = new Map(
@@ -209,7 +194,7 @@ function readFrontMatter(
     const value = nodes.get(key);
     const node = path.length > 0 && isCollection(value) ? value.getIn(path, true) : value;
     const [offset = 0] = isNode(node) ? (node.range ?? []) : [];
-    return lineCounter.linePos(offset).line + 1; // after the opening dashes
+    return lines.linePos(offset).line + 1; // after the opening dashes
   }
   const values = valuesOf(document);
   const rules: Readonly<Record<string, Rule>> = rulesFor(engines);
@@ -286,59 +271,30 @@ const plainWords: Readonly<Record<string, string>> = {
 /** The codes of errors that a value causes which is not in quotes. */
 const unquoted = new Set(["BLOCK_AS_IMPLICIT_KEY", "BAD_SCALAR_START", "MULTILINE_IMPLICIT_KEY"]);
 
-function parseYaml(yaml: string, lineCounter: LineCounter): Document.Parsed {
-  const { tokens, tooDeepAt } = tokensOf(yaml, lineCounter);
-  const composer = new Composer({
-    schema: "core", // strings, numbers, booleans, null, lists and maps: nothing that could run or load
-    stringKeys: true,
-    logLevel: "silent",
-    uniqueKeys: false, // comparing each key with all others takes the square of a hostile text's length
-  });
-  const [document] = withoutStacks(() => [...composer.compose(tokens, true, yaml.length)]);
-  if (!document) throw new Error("A composer that is told to has made no document.");
+function parseYaml(yaml: string): ReadYaml {
+  const read = readYaml(yaml, { stringKeys: true });
+  const { document, lines, beyond } = read;
   const [problem] = [...document.errors, ...document.warnings];
-  // Each value with a colon that is not in quotes nests what follows one level deeper.
-  if (tooDeepAt !== undefined && !(problem && unquoted.has(problem.code))) {
+  if (beyond?.is === "long") {
     refuse(
-      `the front matter nests lists and maps more than ${deepestFrontMatter} deep; it needs at most 4.`,
-      lineCounter.linePos(tooDeepAt).line + 1, // after the opening dashes
+      "the front matter has too many keys, values and lines, and is not read from here on; it may have a list of 1,300 items.",
+      lines.linePos(beyond.at).line + 1, // after the opening dashes
+    );
+  }
+  // Each value with a colon that is not in quotes nests what follows one level deeper.
+  if (beyond && !(problem && unquoted.has(problem.code))) {
+    refuse(
+      `the front matter nests lists and maps more than ${deepest} deep; it needs at most 4.`,
+      lines.linePos(beyond.at).line + 1,
     );
   }
   const fault = problem
     ? { at: problem.pos[0], code: problem.code, cause: problem }
     : (repeatedKey(document) ?? firstAlias(document));
-  if (!fault) return document;
-  const { line, col } = lineCounter.linePos(fault.at);
+  if (!fault) return read;
+  const { line, col } = lines.linePos(fault.at);
   const reason = plainWords[fault.code] ?? "it cannot be read from here on";
   return refuse(`the front matter is not valid at column ${col}: ${reason}.`, line + 1, fault.cause);
-}
-
-/** What a call returns whose errors have no stacks: a hostile text makes one for each character, which took most of its time. */
-function withoutStacks<Result>(call: () => Result): Result {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  try {
-    return call();
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
-}
-
-/** The tokens of YAML, until the first that is none, or until they are nested too deep, and where that is. */
-function tokensOf(yaml: string, lineCounter: LineCounter) {
-  const parser = new Parser(lineCounter.addNewLine);
-  lineCounter.addNewLine(0);
-  const tokens: CST.Token[] = [];
-  for (const lexeme of new Lexer().lex(yaml)) {
-    tokens.push(...parser.next(lexeme));
-    if (tokens.at(-1)?.type === "error") break; // a hostile text has one for each character
-    // Beside lists and maps, the stack has the document and a value.
-    if (parser.stack.length > deepestFrontMatter + 2) {
-      return { tokens: [...tokens, ...parser.end()], tooDeepAt: parser.offset };
-    }
-  }
-  tokens.push(...parser.end());
-  return { tokens };
 }
 
 /** The first key that its map has already. */

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { LineCounter, parseDocument } from "yaml";
 import type { KnowledgeWarning } from "./source.ts";
+import { readYaml } from "./yaml.ts";
 
 /** A document without its properties. */
 export interface Described {
@@ -49,14 +49,11 @@ function tomlToYaml(toml: string): string {
 
 /** The properties that YAML says, or else the line of the fault, from 1. JSON is YAML, too. */
 function parse(yaml: string): { properties: Readonly<Record<string, unknown>>; line?: number } {
-  const lineCounter = new LineCounter();
-  // What the last two do takes the square of a hostile text's length.
-  const options = { logLevel: "silent", lineCounter, uniqueKeys: false, prettyErrors: false } as const;
-  const parsed = parseDocument(yaml, options);
-  const [error] = parsed.errors;
-  if (error) return { properties: {}, line: lineCounter.linePos(error.pos[0]).line };
+  const { document, lines, beyond } = readYaml(yaml);
+  const fault = document.errors[0]?.pos[0] ?? beyond?.at;
+  if (fault !== undefined) return { properties: {}, line: lines.linePos(fault).line };
   try {
-    const value: unknown = parsed.toJS();
+    const value: unknown = document.toJS();
     return { properties: typeof value === "object" ? { ...value } : {} };
   } catch {
     return { properties: {}, line: 1 }; // its aliases stand for too much

@@ -187,6 +187,8 @@ describe("twins that their owners make", () => {
   for (const [what, text, path, line] of [
     ["no front matter", "Hello", "body", 1],
     ["invalid YAML", "---\nname: a: b\n---\n", "body", 2],
+    ["thousands of keys and values", `---\nname: Odd\n${"tags: [a]\n".repeat(2_000)}---\n`, "body", 891],
+    ["a list of thousands", `---\nname: Odd\ntags: [${"a,".repeat(4_000)}]\n---\n`, "body", 3],
     ["a code block that is not closed", "---\nname: Odd\n---\n\n# A\n\n```\nb\n", "body", 7],
     ["no name", "---\nid: odd\n---\n", "name", 1],
     ["no UTF-8", Uint8Array.of(0x2d, 0xff), "body", 1],
@@ -247,7 +249,7 @@ describe("twins that their owners make", () => {
 
   test("of thousands of faults the first are told, and how many are not", async () => {
     await using service = await open();
-    const keys = Array.from({ length: 7_000 }, (_, index) => `k${index}:`);
+    const keys = Array.from({ length: 1_500 }, (_, index) => `k${index}:`);
     const text = `---\nname: Odd\n${"long".repeat(200)}: 1\n${keys.join("\n")}\n---\n\nHello.\n`;
     const answer = await service.send("/api/v1/twins/check", {
       method: "POST",
@@ -257,7 +259,7 @@ describe("twins that their owners make", () => {
     const { faults } = await dataOf<{ faults: readonly Fault[] }>(answer);
     const last = faults.at(-1);
     assert.match(last?.message ?? "", /^\d+ more faults, of which this line has one, are not told\.$/);
-    assert.equal(Number.parseInt(last?.message ?? "", 10) + faults.length - 1, 7_001, "each is counted");
+    assert.equal(Number.parseInt(last?.message ?? "", 10) + faults.length - 1, 1_501, "each is counted");
     assert.equal(last?.line, faults.length + 2, "the line of the first that is not told");
     const refused = await service.put("odd/file", text);
     const { details } = await assertErrorAnswer(refused.clone(), 400, "validation_error");

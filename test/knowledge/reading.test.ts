@@ -372,6 +372,8 @@ test("a document is called as its front matter says, in YAML, TOML and JSON, and
 
 for (const [what, frontMatter] of [
   ["front matter that cannot be read", "title: [Fog\ntags: x"],
+  ["front matter that is nested deep", `title: Fog\nx:\n${"- ".repeat(30_000)}`],
+  ["front matter with thousands of values", `title: Fog\nx: [${"a,".repeat(30_000)}]`],
   [
     "front matter whose aliases stand for too much",
     `a: &a [x]\nb: &b [${"*a,".repeat(9)}]\nc: &c [${"*b,".repeat(9)}]\nd: [${"*c,".repeat(9)}]`,

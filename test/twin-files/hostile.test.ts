@@ -71,11 +71,32 @@ test("front matter that is nested deep is a fault that says how deep it may be",
   }
 });
 
+test("front matter with thousands of keys, values or lines is a fault at the line that it is read to", async (t) => {
+  for (const [yaml, line] of [
+    [`tags: [${"a,".repeat(30_000)}]`, 3],
+    [`tests:\n${"- ask: a\n".repeat(6_000)}`, 891],
+    [`tags:\n${"# a\n".repeat(10_000)}`, 3_998],
+    ["\n".repeat(60_000), 7_996],
+  ] as const) {
+    await assert.rejects(openFolder(t, { "ada.md": `---\nname: Ada\n${yaml}\n---\n` }), {
+      name: "TwinFileError",
+      message: `Twin file "ada.md", line ${line}: the front matter has too many keys, values and lines, and is not read from here on; it may have a list of 1,300 items.`,
+    });
+  }
+});
+
+test("front matter may have 250 golden questions, and a list of 1,300 items", async (t) => {
+  const asked = "  - ask: How much is it?\n    source: Prices\n    says: [nine euros]\n".repeat(250);
+  const tags = "  - coffee\n".repeat(1_300);
+  for (const lines of [`tests:\n${asked}`, `tags:\n${tags}`])
+    assert.ok(await openFolder(t, { "ada.md": `---\nname: Ada\n${lines}---\n` }));
+});
+
 test("front matter within its length is a fault at its first sign, whatever it repeats", async (t) => {
   for (const [yaml, problem] of [
-    ["name: ::\n".repeat(7_000), /line 2: .*, put the value in quotes/],
+    ["name: ::\n".repeat(1_000), /line 2: .*, put the value in quotes/],
     [
-      "name: Ada\n".repeat(6_000),
+      "name: Ada\n".repeat(1_100),
       /line 3: the front matter is not valid at column 1: a key is there a second time/,
     ],
     ["}".repeat(60_000), /line 2: the front matter is not valid at column 1: this does not belong here/],
@@ -84,7 +105,7 @@ test("front matter within its length is a fault at its first sign, whatever it r
       /line 2: the front matter is not valid at column 2: a quote, a bracket, a comma or a colon is missing/,
     ],
     [
-      `tags: [${",".repeat(60_000)}]`,
+      `tags: [${",".repeat(7_900)}]`,
       /line 2: the front matter is not valid at column 9: this does not belong here/,
     ],
     [
@@ -92,11 +113,11 @@ test("front matter within its length is a fault at its first sign, whatever it r
       /line 2: the front matter is not valid at column 8: a backslash in double quotes/,
     ],
     [
-      `name: &a Ada\ntags: [${"*a,".repeat(20_000)}]`,
+      `name: &a Ada\ntags: [${"*a,".repeat(2_600)}]`,
       /line 3: the front matter is not valid at column 8: a value begins with "\*"/,
     ],
     [
-      Array.from({ length: 6_000 }, (_, n) => `k${n}: 1`).join("\n"),
+      Array.from({ length: 1_100 }, (_, n) => `k${n}: 1`).join("\n"),
       /"k0" is not a known key; the known keys are id, name/,
     ],
   ] as const) {

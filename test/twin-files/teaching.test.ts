@@ -139,7 +139,7 @@ test("a golden question names the heading as it is read", async () => {
 });
 
 test("each of thousands of faults of front matter is told at its line", () => {
-  const keys = Array.from({ length: 5_000 }, (_, at) => `key${at}: b\n`);
+  const keys = Array.from({ length: 1_100 }, (_, at) => `key${at}: b\n`);
   const text = `---\nname: Odd\n\n${keys.join("")}tags:\n  - a\n  - 1\ntools: [a,\n  b]\n---\n`;
   const toolProblem = (tool: string) => (tool === "b" ? "b is not known" : undefined);
   assert.throws(
@@ -147,7 +147,7 @@ test("each of thousands of faults of front matter is told at its line", () => {
     ({ faults }: TwinFaults) => {
       const told = faults.map(({ path, line }) => `${line} ${path}`);
       const unknown = keys.map((_, at) => `${at + 4} key${at}`);
-      assert.deepEqual(told, [...unknown, "5005 tags", "5008 tools"]);
+      assert.deepEqual(told, [...unknown, "1105 tags", "1108 tools"]);
       return true;
     },
   );
