@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Lexer, type Token, type Tokens } from "marked";
+import { Lexer, type Token, Tokenizer, type Tokens } from "marked";
 import { mostIndexedLines } from "../../core/twins/twins.ts";
 import { MarkdownWriter } from "./html.ts";
 import { type KnowledgeWarning, readSource, type Source } from "./source.ts";
@@ -64,7 +64,7 @@ export function* withinRoom(text: string, room: Room): Steps<Source> {
 /** Cuts Markdown into blocks, as far as there is room. Never throws: all text is Markdown. `isMdx`: MDX is. */
 export function* readBlocks(markdown: string, room: Room, isMdx = false): Steps<Blocks> {
   const source = yield* readSource(markdown, isMdx);
-  const lexer = new Lexer({ gfm: true });
+  const lexer = new Lexer({ gfm: true, tokenizer: new BlockTokenizer() });
   const { lines } = room;
   const read = yield* withinRoom(source.text, room);
   const warnings = [...source.warnings, ...read.warnings];
@@ -93,6 +93,19 @@ export function* readBlocks(markdown: string, room: Room, isMdx = false): Steps<
   const blocks: Block[] = [];
   yield* visitAll(shown, lengthOf, portion, (token) => blocks.push(...toBlocks(token, resolve)));
   return { blocks, warnings };
+}
+
+/** The longest heading above a line of `=` or `-`, in UTF-16 code units. */
+const longestHeading = 4_096;
+
+/** The lexer's rules. It looks for such a line to a paragraph's end, for which Bun takes a second for 100 KB. */
+class BlockTokenizer extends Tokenizer {
+  override lheading(text: string): Tokens.Heading | undefined {
+    const beginning = text.slice(0, longestHeading);
+    const heading = super.lheading(beginning);
+    const isWhole = beginning === text || (heading && heading.raw.length < beginning.length);
+    return isWhole ? heading : undefined;
+  }
 }
 
 function lengthOf({ raw }: Token): number {

@@ -16,7 +16,6 @@ import {
   readDocument,
 } from "../../knowledge/mod.ts";
 import { createManualClock, settle } from "../support/clock.ts";
-import { runtime } from "../support/runtime.ts";
 import { ask, createTwin, keeper, wordsOf } from "./keeper.ts";
 
 test("one progress event names the sources, with scores from 0 to 1", async () => {
@@ -158,7 +157,7 @@ test("many lines or items, and lines that are almost a heading or code, take no 
 }, async () => {
   const blanks = " ".repeat(20_000);
   for (const text of [
-    "a\n".repeat(runtime === "bun" ? 40_000 : 200_000), // docs/runtimes.md says what more lines cost on Bun
+    "a\n".repeat(200_000),
     "- a\n\n".repeat(100_000),
     `# a\n\n#${blanks}\u2028x`,
     `${"~".repeat(20_000)}\u2028x`,

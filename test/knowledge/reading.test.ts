@@ -596,6 +596,17 @@ test("a line that is longer than what is read at once keeps all of its words", (
   assert.equal(blocks.map((block) => ("text" in block ? block.text : "")).join(" "), `${words} It turns.`);
 });
 
+test("a heading may be above a line of signs, and 5,000 characters there are a paragraph", () => {
+  const words = "It turns ".repeat(600).trim();
+  const text = `Lamp\nand light\n===\n\nIt shines.\n\n${words}\n---\n\nOn.`;
+  const [lamp] = readDocument({ path: "a.md", text }).sections;
+  assert.equal(lamp?.heading, "Lamp\nand light");
+  assert.deepEqual(
+    lamp?.blocks.map((block) => ("text" in block ? block.text : block.kind)),
+    ["It shines.", words, "rule", "On."],
+  );
+});
+
 test("a comment in a long line ends where its mark does, wherever the line is cut to be read", () => {
   for (let shift = 0; shift < 8; shift++) {
     const hidden = "x".repeat(163_834 + shift);
