@@ -20,9 +20,9 @@ import {
   send,
   someText,
 } from "./playground.ts";
-import { sharedBrowsers } from "./shared-browsers.ts";
+import { representativeBrowsers, sharedBrowsers } from "./shared-browsers.ts";
 
-for (const { name, skip, start } of sharedBrowsers) {
+for (const { name, skip, start } of representativeBrowsers) {
   describe(`the playground in ${name}`, { skip }, () => {
     let browser: Browser;
     let server: Playground;

@@ -26,8 +26,8 @@ export const sharedBrowsers: readonly TestBrowser[] = browsers.map((browser) => 
 const first = sharedBrowsers.find(({ skip }) => skip === false);
 
 /**
- * Those for pages that differ in nothing that other suites do not show of each browser (streams, storage, layout, keys): the
- * first, and with `FULL=1` all.
+ * Those for pages that differ in nothing that other suites do not show of each browser (the widget, the client, other people's
+ * pages: streams, storage, layout, keys): the first, and with `FULL=1` all.
  */
 export const representativeBrowsers: readonly TestBrowser[] = sharedBrowsers.map((browser) => ({
   ...browser,

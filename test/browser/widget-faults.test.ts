@@ -8,9 +8,9 @@ import type { Browser } from "playwright-core";
 import { TwinClient } from "../../client/mod.ts";
 import { assertAccessible, openPage } from "./browsers.ts";
 import { lastingText, openPlayground, type Playground, readAlong } from "./playground.ts";
-import { sharedBrowsers } from "./shared-browsers.ts";
+import { representativeBrowsers } from "./shared-browsers.ts";
 
-for (const { name, skip, start } of sharedBrowsers) {
+for (const { name, skip, start } of representativeBrowsers) {
   describe(`the widget in ${name}, where something goes wrong:`, { skip }, () => {
     let browser: Browser;
     let server: Playground;
