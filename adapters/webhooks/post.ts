@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import { type ClientRequest, Agent as HttpAgent, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import { portOf, type Target } from "./addresses.ts";
@@ -23,7 +23,7 @@ export interface Post {
  */
 const direct = { keepAlive: false, proxyEnv: {} };
 
-/** How much of an answer is read, in bytes: nothing of it is used. */
+/** How much of an answer is read, in bytes, with all heads and framing: nothing of it is used but its status. */
 const mostOfAnswer = 64 * 1024;
 
 /**
@@ -61,17 +61,20 @@ export function post({ url, address }: Target, { headers, body, signal }: Post):
       status = response.statusCode;
       response.on("error", end);
       response.on("end", end);
-      leaveOut(response, () => request.destroy());
     });
+    leaveOut(request);
     request.end(body);
   });
 }
 
-/** Takes an answer's body off the connection. */
-function leaveOut(response: IncomingMessage, cut: () => void): void {
+/** Takes an answer off the connection, as much of it as is read. */
+function leaveOut(request: ClientRequest): void {
   let length = 0;
-  response.on("data", (chunk: Uint8Array) => {
-    length += chunk.byteLength;
-    if (length > mostOfAnswer) cut();
-  });
+  const count = (piece?: Uint8Array) => {
+    length += piece?.byteLength ?? 0;
+    // The connection's count has what is no body, too: heads before the answer's, and framing. Not every runtime has it.
+    if (Math.max(length, request.socket?.bytesRead ?? 0) > mostOfAnswer) request.destroy();
+  };
+  request.on("information", () => count());
+  request.on("response", (response) => response.on("data", count));
 }

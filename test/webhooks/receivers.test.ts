@@ -48,6 +48,11 @@ async function tell(answer: Answer, isBrokenOff = false) {
   return { ...delivery, lasted: fixture.clock.now() - began };
 }
 
+/** Sends the same without an end. */
+function writeOn(socket: Socket, text: string): void {
+  if (!socket.destroyed) socket.write(text, () => setImmediate(writeOn, socket, text));
+}
+
 const head = (line: string) => `HTTP/1.1 ${line}\r\nContent-Length: 0\r\n\r\n`;
 
 describe("a receiver", () => {
@@ -65,11 +70,12 @@ describe("a receiver", () => {
       "sends header fields without an end",
       (socket) => {
         socket.write("HTTP/1.1 200 OK\r\n");
-        const more = () => {
-          if (!socket.destroyed) socket.write(`X-More: ${"x".repeat(4_000)}\r\n`, () => setImmediate(more));
-        };
-        more();
+        writeOn(socket, `X-More: ${"x".repeat(4_000)}\r\n`);
       },
+    ],
+    [
+      "says without an end that it goes on",
+      (socket) => writeOn(socket, "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(100)),
     ],
   ] as const satisfies readonly (readonly [string, Answer])[]) {
     test(`that ${does} has not been told: it is tried again`, async () => {
@@ -116,6 +122,14 @@ describe("a receiver", () => {
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nt");
     }, true);
     assert.deepEqual([status, lastStatus], ["delivered", 200]);
+  });
+
+  test("whose body is framing alone, without an end, has been told, by the status of its head", async () => {
+    const { status, lastStatus, lasted } = await tell((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+      writeOn(socket, `1;${"x".repeat(10_000)}\r\nx\r\n`);
+    });
+    assert.deepEqual([status, lastStatus, lasted], ["delivered", 200, 0]);
   });
 
   for (const code of [301, 302, 303, 307, 308])
