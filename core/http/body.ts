@@ -19,17 +19,21 @@ const leastSpeed = 65.536;
 const shortBody = 64 * 1024;
 
 /**
- * What a piece of a body counts for at least, in bytes, so that there are at most 16,384. While pieces are at hand, Deno
- * does nothing else: with a body of single bytes, for seconds.
+ * In how many pieces a body may come, or how long they must be then on average, in bytes. While pieces are at hand, Deno does
+ * nothing else: with a body of single bytes, for seconds.
  */
-const leastPiece = 16;
+const mostPieces = 16_384;
+const shortPiece = 256;
+
+/** What a piece takes in memory besides its bytes. */
+const bytesOfPiece = 256;
 
 /** How a body is read. */
 export interface BodyOptions {
   readonly clock: Clock;
   /** The maximum size, in bytes. */
   readonly most: number;
-  /** Called with the length of each piece as it arrives, in bytes. Throws if it would be too much. */
+  /** Called with what each piece takes as it arrives, in bytes. Throws if it would be too much. */
   readonly reserve: (bytes: number) => void;
 }
 
@@ -65,7 +69,17 @@ export async function readBytes(
 /** @throws {ApiError} `payload_too_large`, also for NaN: two lengths that were joined are none. */
 export function requireShort(length: number, most: number): void {
   if (length <= most) return;
-  throw new ApiError("payload_too_large", `The body is longer than ${most} bytes or in too many pieces.`);
+  throw new ApiError("payload_too_large", `The body is longer than ${most} bytes.`);
+}
+
+/**
+ * `length`: of the pieces together, in bytes.
+ *
+ * @throws {ApiError} `payload_too_large`
+ */
+export function requireFewPieces(count: number, length: number): void {
+  if (count <= mostPieces || length >= count * shortPiece) return;
+  throw new ApiError("payload_too_large", `The body is in more than ${mostPieces} short pieces.`);
 }
 
 async function readAtOnce(
@@ -92,8 +106,9 @@ async function readPieces(
     for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
       received.push(next.value.slice()); // copied, as even a single byte keeps 64 KiB on Deno
       length += next.value.byteLength;
-      requireShort(Math.max(length, received.length * leastPiece), most);
-      reserve(next.value.byteLength);
+      requireShort(length, most);
+      requireFewPieces(received.length, length);
+      reserve(next.value.byteLength + bytesOfPiece);
     }
   }
   try {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import type { IncomingRequest } from "../../core/mod.ts";
 import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { settle } from "../support/clock.ts";
@@ -372,21 +373,46 @@ test("a body that turns out longer than its Content-Length is not read to its en
   assert.ok(cancelled, "the sender is told to stop");
 });
 
-test("a body may come in 16,384 pieces, but not in more", async () => {
+/** Sends a body in pieces, of which all but the first are a space. `isWhole`: whether there is an end behind them. */
+function sendPieces(fixture: Fixture, credential: string, path: string, pieces: number, isWhole = true) {
+  const [space, begin] = [" ", '{"twinId":"echo","model":"echo","input":"Hello"}'].map((text) =>
+    Buffer.from(text),
+  );
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(begin);
+      for (let piece = 1; piece < pieces; piece++) controller.enqueue(space);
+      if (isWhole) controller.close();
+    },
+  });
+  const headers = { "X-API-Key": credential, "Content-Type": "application/json" };
+  const init = { method: "POST", headers, body, ...halfDuplex };
+  return fixture.service.fetch(new Request(`http://twins.test${path}`, init));
+}
+
+for (const [path, status] of [
+  ["/api/v1/conversations", 201],
+  ["/v1/responses", 200],
+] as const) {
+  test(`a body may come in 16,384 short pieces, but not in more, at ${path}`, async () => {
+    await using fixture = await openFixture(inProcess, { openaiApi: createOpenAIApi() });
+    const key = await fixture.key();
+    const send = async (pieces: number) => (await sendPieces(fixture, key, path, pieces)).status;
+    assert.deepEqual([await send(16_384), await send(16_385)], [status, 413]);
+  });
+}
+
+test("what arrives in pieces counts by what these take in memory, too", async () => {
   await using fixture = await openFixture(inProcess);
-  const headers = { "X-API-Key": await fixture.key(), "Content-Type": "application/json" };
-  async function create(pieces: number): Promise<number> {
-    const body = new ReadableStream({
-      start(controller) {
-        controller.enqueue(new TextEncoder().encode('{"twinId":"echo"}'));
-        for (let piece = 1; piece < pieces; piece++) controller.enqueue(new TextEncoder().encode(" "));
-        controller.close();
-      },
-    });
-    const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
-    return (await fixture.send("/api/v1/conversations", init)).status;
-  }
-  assert.deepEqual([await create(16_384), await create(16_385)], [201, 413]);
+  const created = await fixture.call("POST", "/client-tokens", await fixture.key(), { endUser: "ann" });
+  const { token } = await dataOf<{ token: string }>(created);
+  const path = "/api/v1/conversations";
+  const waiting = Array.from({ length: 3 }, () => sendPieces(fixture, token, path, 16_384, false));
+  await settle();
+  await assertErrorAnswer(await sendPieces(fixture, token, path, 16_384), 503, "unavailable");
+  await fixture.clock.advance(10_000);
+  assert.deepEqual(await Promise.all(waiting.map(async (answer) => (await answer).status)), [408, 408, 408]);
+  assert.equal((await sendPieces(fixture, token, path, 16_384)).status, 201);
 });
 
 test("a host is not asked for a body that nobody reads", async () => {

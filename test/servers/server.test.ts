@@ -11,10 +11,10 @@ import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { serve } from "../../adapters/servers/node/mod.ts";
 import { ApiError, createMemoryLimiter, type RateLimiter } from "../../core/mod.ts";
-import { body, chunked, create, credential, jsonType } from "../http/raw-requests.ts";
+import { body, chunked, chunkOf, create, credential, jsonType } from "../http/raw-requests.ts";
 import { openChat } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
-import { collectGarbage } from "../support/garbage.ts";
+import { collectGarbage, heapInUse } from "../support/garbage.ts";
 import { createGate } from "../support/gate.ts";
 import { countConversations, inProcess, openFixture, overSocket } from "../support/harness.ts";
 import { assertRefused, head, parseAnswers, post, sendBytes, talk } from "../support/raw-socket.ts";
@@ -141,6 +141,24 @@ describe("a connection", () => {
     const kept = process.memoryUsage().arrayBuffers - before;
     for (const socket of sockets) socket.destroy();
     assert.ok(kept < 4_000_000, `${kept} bytes are kept`);
+  });
+
+  test("keeps little of a body of single-byte chunks while the request is being admitted", async () => {
+    const { asked, goOn, limiter } = heldLimiter();
+    await using fixture = await openFixture(overSocket, { limiter });
+    const request = head(create, await credential(fixture), jsonType, chunked) + chunkOf(" ").repeat(10_000);
+    const before = await heapInUse();
+    const sockets = Array.from({ length: 10 }, () => {
+      const socket = connect(Number(new URL(fixture.url).port), "127.0.0.1");
+      socket.on("error", () => {}).write(request);
+      return socket;
+    });
+    await asked.opened;
+    for (let turn = 0; turn < 100; turn++) await settle();
+    const kept = (await heapInUse()) - before;
+    for (const socket of sockets) socket.destroy();
+    goOn.open();
+    assert.ok(kept < 5_000_000, `${kept} bytes are kept`);
   });
 
   test("takes a long body that arrives while the request is being admitted", async () => {

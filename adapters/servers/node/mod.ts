@@ -29,6 +29,7 @@ import {
 } from "../running-server.ts";
 import { answerInTurn, type Connection, connectionOf } from "./connection.ts";
 import { connectRefusal, type ParserError, refusalOf, refuseBytes } from "./refusal.ts";
+import { JoinedMessage } from "./joined-message.ts";
 import { NodeRequest } from "./request.ts";
 
 export type { RunningServer, ServeOptions } from "../running-server.ts";
@@ -133,6 +134,7 @@ function createNodeServer(
       answerInTurn(service, new NodeRequest(message, response, awaitsContinue), isClosing);
   };
   const server = createServer({
+    IncomingMessage: JoinedMessage,
     maxHeaderSize: maxHeaderBytes,
     requireHostHeader: false, // such a request gets an answer in our shape
     keepAliveTimeout: keepAliveMs,

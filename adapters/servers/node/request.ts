@@ -5,7 +5,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { maxBodyBytes } from "../../../core/http/body.ts";
+import { maxBodyBytes, requireFewPieces } from "../../../core/http/body.ts";
 import { ApiError } from "../../../core/wire/errors.ts";
 import type {
   ClientSignal,
@@ -14,6 +14,7 @@ import type {
   RequestHeaders,
 } from "../../../core/wire/request.ts";
 import { bodyFieldsError, maxHeaderFields, tooManyHeaders } from "../header-section.ts";
+import { JoinedMessage } from "./joined-message.ts";
 
 /** Where hosts keep a body that they have read. */
 interface HostBody {
@@ -101,7 +102,11 @@ export class NodeRequest implements IncomingRequest, ClientSignal {
 
   async *#arrivingBody(): AsyncGenerator<Uint8Array> {
     if (this.#broken) throw this.#broken;
-    yield* this.#message.iterator({ destroyOnReturn: false });
+    const message = this.#message;
+    for await (const piece of message.iterator({ destroyOnReturn: false })) {
+      if (message instanceof JoinedMessage) requireFewPieces(message.shortChunks, message.shortLength);
+      yield piece;
+    }
   }
 
   /** A read returns everything that has arrived or, since Node 26, one of the pieces in which it arrived. */
@@ -120,6 +125,11 @@ export class NodeRequest implements IncomingRequest, ClientSignal {
   /** Whether some of the body has not arrived. */
   get isIncomplete(): boolean {
     return !this.#message.complete;
+  }
+
+  /** How much of it is held until it is begun, in bytes: its head, and what has arrived of its body. */
+  get waitingBytes(): number {
+    return this.headers.length + this.#message.readableLength;
   }
 
   /** Whether more of the body may follow than is worth skipping to reach the next request. */
@@ -173,6 +183,8 @@ class NodeHead implements RequestHeaders {
   /** The fields as they were sent, by their names in lower case. Those that were sent twice are joined. */
   readonly #sent = new Map<string, string>();
   #count = 0;
+  /** The length of all fields, without what stands between them. */
+  length = 0;
 
   constructor(message: IncomingMessage) {
     this.#message = message;
@@ -193,6 +205,7 @@ class NodeHead implements RequestHeaders {
     const text = String(value); // a simulated request may have a number as its length
     this.#sent.set(field, before === undefined ? text : `${before}, ${text}`);
     this.#count++;
+    this.length += field.length + text.length;
   }
 
   /**

@@ -313,7 +313,7 @@ const errorMessages: Readonly<Record<ErrorCode, string>> = {
   twin_exists: "The operator has a twin with this id; choose another.",
   twin_limit_reached: "You already have 100 twins of your own; delete one first.",
   revision_mismatch: "The twin has another revision than If-Match names: read it again.",
-  payload_too_large: "The body is longer than 262144 bytes or in too many pieces.",
+  payload_too_large: "The body is longer than 262144 bytes.",
   uri_too_long: "The path and query are longer than 8192 characters.",
   unsupported_media_type: "Send the body with Content-Type: application/json.",
   idempotency_key_reused:
