@@ -90,6 +90,22 @@ test("up to a hundred pipelined requests wait, and beyond that the connection is
   await closed;
 });
 
+test("long pipelined requests wait up to 64 KiB, and beyond that the connection is closed", {
+  timeout: 20_000,
+}, async () => {
+  await using chat = await openChat(overSocket);
+  const long = health.replace("Host", `X-Long: ${"x".repeat(15_000)}\r\nHost`);
+  const ahead = long.repeat(3) + long.replace("healthz", "nowhere");
+  const reader = await openReader(chat.fixture.url, post(chat, "messages/stream") + ahead);
+  (await chat.engine.next()).finish();
+  assert.equal((await reader.readUntil('"not_found"')).split("HTTP/1.1 200 OK").length, 5);
+  const flood = connect(Number(new URL(chat.fixture.url).port), "127.0.0.1");
+  const closed = new Promise((resolve) => flood.once("close", resolve)); // a reset may come before
+  flood.on("error", () => {}).resume();
+  flood.write(post(chat, "messages/stream") + long.repeat(5));
+  await closed;
+});
+
 test(`requests pipelined a few at a time are answered, however many there are`, {
   timeout: 20_000,
 }, async () => {

@@ -13,8 +13,9 @@ import { type Answer, isEventStream, isForwarded } from "../../../core/wire/requ
 import { writeEvents, writeWhole } from "./body.ts";
 import type { NodeRequest } from "./request.ts";
 
-/** How many requests may wait on one connection: more than any real client pipelines. */
+/** How many requests may wait on one connection, and how many bytes of them: more than any real client pipelines. */
 const mostWaiting = 100;
+const mostBytesWaiting = 64 * 1024;
 
 /** A request, and what begins it. */
 interface Pending {
@@ -46,7 +47,12 @@ export class Connection {
     this.#isOfProxy ??= isForwarded(request.headers);
     if (!this.#socket.writable) return;
     if (!this.#current) this.#begin(pending);
-    else if (this.#waiting.push(pending) > mostWaiting) this.#socket.destroy();
+    else if (this.#waiting.push(pending) > mostWaiting || this.#waitingBytes() > mostBytesWaiting)
+      this.#socket.destroy();
+  }
+
+  #waitingBytes(): number {
+    return this.#waiting.reduce((sum, { request }) => sum + request.waitingBytes, 0);
   }
 
   #begin(pending: Pending): void {
