@@ -38,21 +38,20 @@ export function messageMethods(driver: SqlDriver): MessageStore {
 
     listMessages: (reach, conversationId, slice) => listMessages(driver, reach, conversationId, slice),
 
-    async readHistory({ owner, endUser = null }, conversationId, { seq, characters }) {
-      const [row] = await driver.all(countFailed, [owner, conversationId, endUser, seq]);
+    async readHistory({ owner, endUser = null }, conversationId, { after, characters }) {
+      const [row] = await driver.all(countFailed, [owner, conversationId, endUser, after]);
       if (!row) return [];
+      const seq = Number(row.seq);
       const current = pathFromRow(row);
       const path = await findPath(driver, conversationId, seq, current);
-      if (Number(row.alone_count) > 0 || Number(row.has_told) > 0) {
-        const before = rangesAt(path, 0, lengthOf(path, 0) - 1);
-        return readMixedHistory(driver, { owner, conversationId, before, characters });
-      }
+      if (Number(row.alone_count) > 0 || Number(row.has_told) > 0)
+        return readMixedHistory(driver, { owner, conversationId, path, characters });
       let failed = Number(row.failed);
       if (current && failed > 0) {
         const rows = await driver.all(failedBefore, [conversationId, seq]);
         failed = rows.filter((each) => placeOn(path, Number(each.seq)) !== undefined).length;
       }
-      const length = lengthOf(path, 0) - 1; // without the question itself
+      const length = lengthOf(path, 0);
       const wanted = 2 * questionsSeen(length / 2 - failed);
       const newestFirst: SqlRow[] = [];
       let left = characters;
@@ -81,11 +80,11 @@ export function messageMethods(driver: SqlDriver): MessageStore {
  */
 async function readMixedHistory(
   driver: SqlDriver,
-  of: { owner: string; conversationId: string; before: MessageRanges; characters: number },
+  of: { owner: string; conversationId: string; path: MessageRanges; characters: number },
 ): Promise<readonly Pick<MessageRecord, "role" | "content">[]> {
-  const { owner, conversationId, before, characters } = of;
+  const { owner, conversationId, path, characters } = of;
   const rows: SqlRow[] = [];
-  for (const range of before) rows.push(...(await driver.all(marksIn, [conversationId, ...range])));
+  for (const range of path) rows.push(...(await driver.all(marksIn, [conversationId, ...range])));
   const marks = rows.map((row) => ({
     seq: Number(row.seq),
     role: String(row.role) as MessageRecord["role"],
@@ -127,7 +126,7 @@ async function listMessages(
   const ranges = rangesAt(path, first, last);
   const rows = await readRanges(
     driver,
-    (slice.asTold ? messagesToldIn : messagesIn)[slice.order],
+    messagesIn[slice.order],
     [owner, conversationId],
     ranges,
     slice.characters,
@@ -278,7 +277,6 @@ function selectRange(columns: string, text = "content"): Readonly<Record<"asc" |
 }
 
 const messagesIn = selectRange(messageColumns);
-const messagesToldIn = selectRange(messageColumns, "COALESCE(told, content)");
 const historyIn = selectRange("role, content, status");
 const toldIn = selectRange("role, content, status", "COALESCE(told, content)");
 
@@ -299,11 +297,12 @@ const branchesTo = `SELECT seq, branch_from FROM messages
   WHERE conversation_id = $1 AND seq <= $2 AND branch_from IS NOT NULL ORDER BY seq`;
 
 /** What a model does not see is found in an index of its own. */
-const failedBefore = `SELECT seq FROM messages WHERE conversation_id = $1 AND seq < $2 AND status = 'failed'`;
+const failedBefore = `SELECT seq FROM messages WHERE conversation_id = $1 AND seq <= $2 AND status = 'failed'`;
 
-const countFailed = `SELECT path, alone_count, has_told,
-    (SELECT count(*) FROM messages WHERE conversation_id = $2 AND seq < $4 AND status = 'failed') AS failed
-  FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
+const countFailed = `SELECT path, alone_count, has_told, seq, (SELECT count(*) FROM messages AS earlier
+      WHERE conversation_id = $2 AND earlier.seq <= last.seq AND status = 'failed') AS failed
+  FROM conversations JOIN messages AS last ON last.conversation_id = conversations.id AND last.id = $4
+  WHERE conversations.owner = $1 AND conversations.id = $2 AND (end_user = $3 OR $3 IS NULL)`;
 
 /** From messages, newest first, those that a model sees: replies, each followed by its question. */
 function answered(rows: readonly SqlRow[]): SqlRow[] {

@@ -78,12 +78,30 @@ export class ConversationCache {
   async historyOf(owner: string, question: MessageRecord): Promise<readonly HistoryMessage[]> {
     const { conversationId, seq, after } = question;
     if (after === null) return [];
-    const known = this.#entries.get(conversationId);
-    if (known?.lastMessageId === after && known.history) return copyWithWords(known.history);
-    const slice = { seq, characters: mostCharactersAsked };
-    const history = await this.#store.readHistory({ owner }, conversationId, slice);
-    this.#update(conversationId, { logLength: seq, lastMessageId: after }, history);
+    const known = this.#knownBehind(conversationId, after);
+    const history = known ?? (await this.#read(owner, conversationId, after));
+    if (!known) this.#update(conversationId, { logLength: seq, lastMessageId: after }, history);
     return copyWithWords(history);
+  }
+
+  /** What a model would see before a question that is not stored, behind a message. */
+  async historyBehind(
+    owner: string,
+    conversationId: string,
+    after: string | null,
+  ): Promise<readonly HistoryMessage[]> {
+    if (after === null) return [];
+    const known = this.#knownBehind(conversationId, after);
+    return copyWithWords(known ?? (await this.#read(owner, conversationId, after)));
+  }
+
+  #knownBehind(conversationId: string, after: string): Entry["history"] {
+    const known = this.#entries.get(conversationId);
+    return known?.lastMessageId === after ? known.history : undefined;
+  }
+
+  #read(owner: string, conversationId: string, after: string): Promise<readonly HistoryMessage[]> {
+    return this.#store.readHistory({ owner }, conversationId, { after, characters: mostCharactersAsked });
   }
 
   /**

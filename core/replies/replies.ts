@@ -9,7 +9,7 @@ import { InFlight, within } from "../base/clock.ts";
 import type { Holder } from "../base/memory-budget.ts";
 import type { ConversationRecord, MessageRecord } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
-import type { ReplyFormat } from "../twins/engine.ts";
+import type { HistoryMessage, ReplyFormat } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
 import { shuttingDown, tooMuchAtOnce } from "../wire/errors.ts";
 import type { ClientSignal } from "../wire/request.ts";
@@ -101,6 +101,15 @@ export class Replies {
   /** The twin that a conversation is with. Undefined: there is none within reach. */
   findConversation(reach: Reach, id: string): Promise<KnownConversation | undefined> {
     return this.#context.conversations.find(reach, id);
+  }
+
+  /** What a model would see before a question that is not stored, behind a message, oldest first. */
+  historyBehind(
+    owner: string,
+    conversationId: string,
+    after: string | null,
+  ): Promise<readonly HistoryMessage[]> {
+    return this.#context.conversations.historyBehind(owner, conversationId, after);
   }
 
   /** Begins a reply, which then runs to its end even if the client leaves. Refused while a person answers. */

@@ -159,7 +159,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
     if ("result" in producer) return producer;
     let begun: BeginResult | undefined;
     try {
-      const reserves = budgets.length > 0 ? await expect(context, producer, budgets) : undefined;
+      const reserves = budgets.length > 0 ? await expect(context, producer, budgets, replaces) : undefined;
       begun = await begin(context, {
         owner,
         endUser,
@@ -204,18 +204,26 @@ async function prepare(
   }
 }
 
-/** What a reply is expected to take of budgets: the history that its model will be told is read for that. */
+/**
+ * What a reply is expected to take of budgets: the history that its model will be told is read for that. `replaces`: how the
+ * reply ends that it takes the place of, which the store does not know yet.
+ */
 async function expect(
   { conversations }: ReplyContext,
   { production, memory }: Producer,
   budgets: readonly TokenBudget[],
+  replaces: EndReply | undefined,
 ): Promise<TokenReservation> {
   const { owner, twin, question, reply, format } = production;
-  const history = production.history ?? (await conversations.historyOf(owner, question));
+  const { conversationId, after } = question;
+  const stored = production.history ?? (await conversations.historyBehind(owner, conversationId, after));
+  const history = replaces
+    ? [...stored, { role: "assistant", content: replaces.content ?? "" } as const]
+    : stored;
   const bytes = production.history ? 0 : questionBytes("", history);
   if (!memory.reserve(bytes)) throw tooMuchAtOnce();
   const reservation = reservationOf(reply, budgets, { twin, content: question.content, history, format });
-  memory.count(-bytes); // the producer reads it again, from the cache
+  memory.count(-bytes); // the producer reads it again, often from the cache
   return reservation;
 }
 

@@ -26,11 +26,7 @@ export function messageMethods(records: MemoryRecords): MessageStore {
       return { ...record, content: firstCharacters(rest, characters) };
     },
 
-    async listMessages(
-      reach,
-      conversationId,
-      { order, offset, limit, after, path: which, asTold, characters },
-    ) {
+    async listMessages(reach, conversationId, { order, offset, limit, after, path: which, characters }) {
       const entry = findConversation(records, reach, conversationId);
       if (!entry) return undefined;
       const { messages } = entry;
@@ -40,21 +36,20 @@ export function messageMethods(records: MemoryRecords): MessageStore {
       const place = behind?.conversation === entry ? placeOn(path, behind.record.seq) : undefined;
       if (after !== undefined && place === undefined) return undefined;
       const { first, last, total } = placesOf({ order, offset, limit }, length, place);
-      const items = messagesAt(entry, path, first, last).map(({ record, told }) => {
-        return asTold && told !== undefined ? { ...record, content: told } : record;
-      });
+      const items = messagesAt(entry, path, first, last).map(({ record }) => record);
       const inOrder = order === "asc" ? items : items.reverse();
       return { items: upTo(inOrder, characters), total };
     },
 
-    async readHistory(reach, conversationId, { seq, characters }) {
+    async readHistory(reach, conversationId, { after, characters }) {
       const entry = findConversation(records, reach, conversationId);
-      if (!entry) return [];
-      const path = pathTo(seq, entry.path, entry.branches);
-      const before = messagesAt(entry, path, 0, lengthOf(path, 0) - 1).map(({ record, told = null }) => {
+      const last = findMessage(records, reach, after);
+      if (!entry || last?.conversation !== entry) return [];
+      const path = pathTo(last.record.seq, entry.path, entry.branches);
+      const messages = messagesAt(entry, path, 0, lengthOf(path, 0)).map(({ record, told = null }) => {
         return { ...record, told };
       });
-      const history = withoutFailed(before).map(({ role, content, told }) => {
+      const history = withoutFailed(messages).map(({ role, content, told }) => {
         return { role, content: told ?? content };
       });
       return historySeen(history, characters);

@@ -123,8 +123,8 @@ export interface MessageOptions {
 
 /** Which history to read. */
 export interface HistorySlice {
-  /** That before the question with this number. */
-  readonly seq: number;
+  /** The id of the last message, which any branch may have. */
+  readonly after: string;
   /** How many characters (Unicode code points) it may have together. */
   readonly characters: number;
 }
@@ -139,8 +139,6 @@ export interface MessageSlice extends Slice {
    * With `all` and `asc`, `offset` is the number (`seq`) of the first message: so the log is read on.
    */
   readonly path?: "current" | "all" | undefined;
-  /** Whether questions have, as their content, what a model is told in their place ({@link Store.replaceQuestion}). */
-  readonly asTold?: boolean | undefined;
   /**
    * How many characters (Unicode code points) the messages may have together: those that would be more are left out, but
    * never the first one.
@@ -158,10 +156,11 @@ export interface MessageStore {
     slice: MessageSlice,
   ): Promise<Listing<MessageRecord> | undefined>;
   /**
-   * What a model sees before a question: the last questions on its path with their completed or
-   * cancelled replies, oldest first, as many as `questionsSeen` says of all of these. Those whose reply failed are neither
-   * seen nor counted. The oldest are left out where all have more than so many characters together. Only role and content
-   * are read.
+   * What a model sees before a question behind a message, stored or not: the last questions on the path to that message with
+   * their completed or cancelled replies, oldest first, as many as `questionsSeen` says of all of these. Those whose reply
+   * failed are neither seen nor counted, and questions have as their content what is told in their place
+   * ({@link Store.replaceQuestion}). The oldest are left out where all have more than so many characters together. Only role
+   * and content are read.
    */
   readHistory(
     reach: Reach,

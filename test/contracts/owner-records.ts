@@ -81,7 +81,10 @@ export async function readAll(store: Store, { owner, claim: made }: Records) {
         store.getMessage({ owner }, message.id, whole),
       );
       const newest = await store.listMessages({ owner }, id, { ...whole, ...slice, order: "desc" });
-      const history = await store.readHistory({ owner }, id, { seq: messages.total, ...whole });
+      const history = await store.readHistory({ owner }, id, {
+        after: messages.items.at(-1)?.id ?? "",
+        ...whole,
+      });
       const conversation = await store.getConversation({ owner }, id);
       return { conversation, messages, alone: await Promise.all(alone), newest, history };
     }),

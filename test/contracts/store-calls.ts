@@ -132,7 +132,7 @@ export async function callEverything(given: Store): Promise<void> {
   await addAlone(store, owner, id, { answeredBy: "twin", tells });
   await store.addMessage(await nextAlone(store, owner, id, waiting));
   await store.addMessage(await nextAlone(store, owner, id, { forkAt: waits.seq }));
-  await store.readHistory({ owner }, id, { seq: 5, ...whole });
+  await store.readHistory({ owner }, id, { after: waits.id, ...whole });
   await store.updateConversation({ owner }, id, { answeredBy: "twin", last: waits }, start);
   const replaced = await begin(store, owner, id);
   const replacing = { ...(await nextToBegin(store, owner, id)), replaces: toEnd(replaced) };
@@ -171,7 +171,7 @@ export async function callEverything(given: Store): Promise<void> {
   const failed = await converse(store, owner, id, failure);
   await converse(store, owner, id, { fork: reply });
   await converse(store, owner, id);
-  await store.readHistory({ owner }, id, { seq: 8, ...whole });
+  await store.readHistory({ owner }, id, { after: failed.reply.id, ...whole });
   await store.listMessages({ owner }, id, { ...whole, ...slice, order: "asc", path: "all" });
   await store.updateConversation({ owner }, id, { last: failed.reply }, start);
   await store.updateConversation({ owner }, id, { last: failed.reply, title: "t" }, start);

@@ -218,7 +218,7 @@ export function conversationsContract(open: () => Store): void {
       );
       for (const { id } of [question, reply])
         assert.equal(await store.getMessage({ owner }, id, whole), undefined);
-      assert.deepEqual(await store.readHistory({ owner }, record.id, { seq: 2, ...whole }), []);
+      assert.deepEqual(await store.readHistory({ owner }, record.id, { after: reply.id, ...whole }), []);
       assert.equal((await store.beginReply(toBegin(owner, record.id))).result, "not_found");
     });
 

@@ -136,7 +136,7 @@ export function endUsersContract(open: () => Store): void {
           undefined,
         );
         assert.equal(await store.listMessages(reach, id, { ...whole, ...messages }), undefined);
-        assert.deepEqual(await store.readHistory(reach, id, { seq: 2, ...whole }), []);
+        assert.deepEqual(await store.readHistory(reach, id, { after: reply.id, ...whole }), []);
         const made = claim(reach.owner, { endUser: reach.endUser ?? null });
         const sent = { ...toBegin(reach.owner, id, { claim: made }), ...reach };
         assert.deepEqual(await store.beginReply(sent), { result: "not_found" });
@@ -151,14 +151,14 @@ export function endUsersContract(open: () => Store): void {
     test("what is the end user's is found", async () => {
       const { owner, id } = await newConversation(store, newOwner(), { endUser: "ann" });
       const reach = { owner, endUser: "ann" };
-      const { question } = await converse(store, owner, id);
+      const { question, reply } = await converse(store, owner, id);
       assert.equal((await store.getMessage(reach, question.id, whole))?.id, question.id);
       assert.equal((await store.getMessage(reach, question.id, { ...whole, skip: 1 }))?.content, "hy?");
       assert.equal(
         (await store.listMessages(reach, id, { ...whole, ...messages, after: question.id }))?.total,
         1,
       );
-      assert.equal((await store.readHistory(reach, id, { seq: 2, ...whole })).length, 2);
+      assert.equal((await store.readHistory(reach, id, { after: reply.id, ...whole })).length, 2);
       const sent = await nextToBegin(store, owner, id);
       assert.equal((await store.beginReply({ ...sent, endUser: "ann" })).result, "begun");
       await store.requestCancel(reach, sent.reply.id);

@@ -139,12 +139,14 @@ export function messagesContract(open: () => Store): void {
 
     test("a history leaves out the oldest questions where all have more than so many characters", async () => {
       const { owner, id } = await newConversation(store);
+      let after = "";
       for (const content of ["aaaa", "\u{1F600}\u{1F600}", "c"]) {
         const begun = await begin(store, owner, id, { content });
         await store.endReply(toEnd(begun, { content: "yes" }));
+        after = begun.reply.id;
       }
       const read = async (characters: number) => {
-        const history = await store.readHistory({ owner }, id, { seq: 6, characters });
+        const history = await store.readHistory({ owner }, id, { after, characters });
         return history.map(({ content }) => content).join(" ");
       };
       assert.equal(await read(100), "aaaa yes \u{1F600}\u{1F600} yes c yes");
@@ -217,23 +219,26 @@ export function messagesContract(open: () => Store): void {
       const answered = async (question: string, reply: string, end: Partial<EndReply> = {}) => {
         const begun = await begin(store, owner, id, { content: question });
         await store.endReply(toEnd(begun, { ...end, content: reply }));
+        last = begun.reply.id;
         return [
           { role: "user", content: question },
           { role: "assistant", content: reply },
         ];
       };
+      let last = "";
       const first = await answered("1?", "1");
       await answered("failed?", "partial", failure);
       const second = await answered("2?", "2, cut", { status: "cancelled", finishReason: "cancelled" });
       const third = await answered("3?", "3");
-      for (const runs of [false, true]) {
-        if (runs) await begin(store, owner, id);
-        assert.deepEqual(await store.readHistory({ owner }, id, { seq: 8, ...whole }), [
-          ...first,
-          ...second,
-          ...third,
-        ]);
+      const ended = last;
+      const running = await begin(store, owner, id);
+      for (const after of [ended, running.reply.id]) {
+        const history = await store.readHistory({ owner }, id, { after, ...whole });
+        assert.deepEqual(history, [...first, ...second, ...third]);
       }
+      assert.deepEqual(await store.readHistory({ owner }, id, { after: "msg_other", ...whole }), []);
+      const { id: other } = await newConversation(store, owner);
+      assert.deepEqual(await store.readHistory({ owner }, other, { after: ended, ...whole }), []);
     });
 
     test("histories have what replaces a question, and nothing of an exchange whose question has nothing in its place", async () => {
@@ -241,8 +246,10 @@ export function messagesContract(open: () => Store): void {
       const asked = async (content: string) => {
         const begun = await begin(store, owner, id, { content });
         await store.endReply(toEnd(begun, { content: `to ${content}` }));
+        replies.push(begun.reply.id);
         return begun.question;
       };
+      const replies: string[] = [];
       const [first, second, third] = [await asked("1?"), await asked("2?"), await asked("3?")];
       const replace = ({ id: question }: { id: string }, told: string) =>
         store.replaceQuestion({ owner, conversationId: id, id: question, told });
@@ -251,34 +258,28 @@ export function messagesContract(open: () => Store): void {
       await replace(second, "");
       await store.replaceQuestion({ owner: newOwner(), conversationId: id, id: third.id, told: "" });
       await store.replaceQuestion({ owner, conversationId: "other", id: third.id, told: "" });
-      const read = async (seq: number, characters = whole.characters) => {
-        const history = await store.readHistory({ owner }, id, { seq, characters });
+      const read = async (after = "", characters = whole.characters) => {
+        const history = await store.readHistory({ owner }, id, { after, characters });
         return history.map(({ role, content }) => `${role}: ${content}`);
       };
       const seen = ["user: (one)?", "assistant: to 1?", "user: 3?", "assistant: to 3?"];
-      assert.deepEqual(await read(6), seen);
-      assert.deepEqual(await read(6, 10), seen.slice(2));
-      assert.deepEqual(await read(4), seen.slice(0, 2));
+      assert.deepEqual(await read(replies[2]), seen);
+      assert.deepEqual(await read(replies[2], 10), seen.slice(2));
+      assert.deepEqual(await read(replies[1]), seen.slice(0, 2));
       const { items } = await messagesOf(store, owner, id);
       assert.deepEqual(
         items.map(({ content }) => content),
         ["1?", "to 1?", "2?", "to 2?", "3?", "to 3?"],
       );
-      const page = { ...whole, order: "desc", path: "all", asTold: true, offset: 0, limit: 10 } as const;
-      const told = await store.listMessages({ owner }, id, page);
-      assert.deepEqual(
-        told?.items.map(({ content }) => content),
-        ["to 3?", "3?", "to 2?", "", "to 1?", "(one)?"],
-      );
-      await addAlone(store, owner, id, { content: "Alone." });
-      assert.deepEqual(await read(7), [...seen, "assistant: Alone."]);
+      const alone = await addAlone(store, owner, id, { content: "Alone." });
+      assert.deepEqual(await read(alone.id), [...seen, "assistant: Alone."]);
     });
 
     test("history begins at a multiple of 25 questions and has 25 to 49, and failed ones are not counted", async () => {
       const { owner, id } = await newConversation(store);
       const seen = async () => {
-        const { logLength = 0 } = (await store.getConversation({ owner }, id)) ?? {};
-        const history = await store.readHistory({ owner }, id, { seq: logLength, ...whole });
+        const after = (await store.getConversation({ owner }, id))?.lastMessageId ?? "";
+        const history = await store.readHistory({ owner }, id, { after, ...whole });
         const questions = history.flatMap(({ role, content }) => (role === "user" ? content : []));
         return [questions[0], questions.at(-1), questions.length];
       };

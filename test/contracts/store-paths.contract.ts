@@ -141,17 +141,17 @@ export function pathsContract(open: () => Store): void {
     test("a history is that of the path", async () => {
       const { owner, id, say } = await openTree();
       const first = await say({ content: "one" });
-      await say({ content: "two" });
-      await say({ fork: first.reply, ...failure, content: "failed" });
-      await say({ content: "three" });
-      const running = await begin(store, owner, id);
-      const said = async (seq: number) => {
-        const history = await store.readHistory({ owner }, id, { seq: seq, ...whole });
+      const second = await say({ content: "two" });
+      const failed = await say({ fork: first.reply, ...failure, content: "failed" });
+      const third = await say({ content: "three" });
+      const said = async ({ reply: { id: after } }: typeof first) => {
+        const history = await store.readHistory({ owner }, id, { after, ...whole });
         return history.flatMap(({ role, content }) => (role === "assistant" ? content : []));
       };
-      assert.deepEqual(await said(running.question.seq), ["one", "three"]);
-      assert.deepEqual(await said(2), ["one"]);
-      assert.deepEqual(await said(4), ["one"]);
+      assert.deepEqual(await said(third), ["one", "three"]);
+      assert.deepEqual(await said(first), ["one"]);
+      assert.deepEqual(await said(second), ["one", "two"]);
+      assert.deepEqual(await said(failed), ["one"]);
     });
 
     test("a conversation with 1,000 branches gets no other one, and goes on at the end", async () => {
@@ -241,9 +241,8 @@ async function requireTree(store: Store, steps: readonly Step[]): Promise<void> 
     if (behind === undefined) continue;
     const rest = await store.listMessages({ owner }, id, { ...whole, ...slice, after: behind });
     assert.deepEqual(ids(rest), expected.slice(expected.indexOf(behind) + 1));
-    const before = path.slice(0, -2);
-    const answered = before.filter((_, index) => before[index | 1]?.status === "completed");
-    const history = await store.readHistory({ owner }, id, { seq: path.at(-2)?.seq ?? 0, ...whole });
+    const answered = path.filter((_, index) => path[index | 1]?.status === "completed");
+    const history = await store.readHistory({ owner }, id, { after: last?.id ?? "", ...whole });
     assert.equal(history.length, answered.length);
   }
   const all = await store.listMessages({ owner }, id, { ...whole, ...slice, path: "all" });

@@ -209,7 +209,7 @@ export function personContract(open: () => Store): void {
         const asked = await begin(store, owner, id);
         assert.equal(asked.question.seq, logLength);
         assert.equal(asked.question.after, lastMessageId);
-        const seen = await store.readHistory({ owner }, id, { seq: asked.question.seq, ...whole });
+        const seen = await store.readHistory({ owner }, id, { after: lastMessageId ?? "", ...whole });
         await store.endReply(toEnd(asked));
         return seen.map(({ role, content }) => `${role}: ${content}`);
       };
@@ -220,7 +220,8 @@ export function personContract(open: () => Store): void {
       const window = await history();
       assert.equal(window.filter((text) => text.startsWith("user")).length, 25);
       assert.equal(window[0], "user: Why?");
-      const short = await store.readHistory({ owner }, id, { seq: 2 * 50, characters: 30 });
+      const after = (await store.getConversation({ owner }, id))?.lastMessageId ?? "";
+      const short = await store.readHistory({ owner }, id, { after, characters: 30 });
       assert.equal(short[0]?.role, "user");
     });
 

@@ -111,7 +111,7 @@ export function storeContract(name: string, open: () => Promise<OpenStore>): voi
       assert.deepEqual(await messagesOf(store, owner, record.id), listing);
       assert.equal((await store.getConversation({ owner }, record.id))?.replyId, running.reply.id);
       assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 1 })).total, 1);
-      const history = await store.readHistory({ owner }, record.id, { seq: running.question.seq, ...whole });
+      const history = await store.readHistory({ owner }, record.id, { after: ended.reply.id, ...whole });
       assert.deepEqual(history, [
         { role: "user", content: ended.question.content },
         { role: "assistant", content: "Because." },

@@ -496,6 +496,23 @@ describe("calls that wait for a person", { timeout: 300_000 }, () => {
     conversation.close();
   });
 
+  test("what was said behind a yes alone is told, also to a response that is not stored", async () => {
+    const bodies = [asksToCancel, model.completion("It is cancelled.")];
+    await using opened = await open(bodies, { openaiApi: createOpenAIApi() });
+    const { chat } = opened;
+    await opened.begin();
+    await decide(chat, { calls });
+    const conversation = chat.conversationId;
+    const body = { model: "scripted", conversation, store: false, input: "Is it?" };
+    const request = { method: "POST", ...jsonRequest(chat.key, body) };
+    await chat.fixture.service.fetch(new Request("http://twins.test/v1/responses", request));
+    const [, ...told] = opened.asked.at(-1)?.messages ?? [];
+    assert.deepEqual(
+      told.map(({ content }) => content),
+      ["It is cancelled.", "Is it?"],
+    );
+  });
+
   test("through /v1 and /mcp a call is denied, and the model told that nobody can be asked", async () => {
     await using opened = await open([asksToCancel, model.completion("I can't."), asksToCancel], {
       openaiApi: createOpenAIApi(),

@@ -9,7 +9,12 @@ import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { signToken } from "../../core/auth/jwt.ts";
 import { createEchoEngine, createTwinList, type Log } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
-import type { ClientTokenResource, CreatedApiKeyResource, UsageResource } from "../../core/wire/schemas.ts";
+import type {
+  ClientTokenResource,
+  CreatedApiKeyResource,
+  MessageResource,
+  UsageResource,
+} from "../../core/wire/schemas.ts";
 import { type Chat, type ChatOptions, countCalls, openChat } from "../support/chat.ts";
 import { createManualClock } from "../support/clock.ts";
 import {
@@ -463,4 +468,49 @@ describe("budgets of tokens at other doors", () => {
     const { error } = (await response.json()) as { error: { code: string; type: string } };
     assert.deepEqual([error.code, error.type], [code, code]);
   }
+});
+
+/** Sends into a conversation, and has the reply say something. Resolves with the reply. */
+async function ask(chat: Chat, key: string, id: string, body: object, said: string) {
+  const sent = chat.fixture.call("POST", `/conversations/${id}/messages`, key, body);
+  const run = await chat.engine.next();
+  run.write(said);
+  run.finish(usage(10));
+  return dataOf<MessageResource>(await sent);
+}
+
+const toldBefore = (chat: Chat) => chat.engine.turns.at(-1)?.history.map(({ content }) => content);
+
+test("what is edited away is not told where a budget holds", async () => {
+  await using chat = await openWith();
+  const { key } = await keyWith(chat, { tokensPerDay: 100_000 });
+  const id = await chat.fixture.conversation(key, "scripted");
+  const first = await ask(chat, key, id, { content: "One?" }, "First.");
+  await ask(chat, key, id, { content: "Two?" }, "Second.");
+  await ask(chat, key, id, { content: "Three?", after: first.id }, "Third.");
+  assert.deepEqual(toldBefore(chat), ["One?", "First."]);
+});
+
+test("the branch that was chosen is told where a budget holds", async () => {
+  await using chat = await openWith();
+  const { key } = await keyWith(chat, { tokensPerDay: 100_000 });
+  const id = await chat.fixture.conversation(key, "scripted");
+  const first = await ask(chat, key, id, { content: "One?" }, "First.");
+  await ask(chat, key, id, { content: "Two?", after: null }, "Second.");
+  await chat.fixture.call("PATCH", `/conversations/${id}`, key, { lastMessageId: first.id });
+  await ask(chat, key, id, { content: "Three?" }, "Third.");
+  assert.deepEqual(toldBefore(chat), ["One?", "First."]);
+});
+
+test("a reply in whose place a message comes is told with all of its words where a budget holds", async () => {
+  await using chat = await openWith();
+  const { key } = await keyWith(chat, { tokensPerDay: 100_000 });
+  const id = await chat.fixture.conversation(key, "scripted");
+  const path = `/conversations/${id}/messages`;
+  const replaced = chat.fixture.call("POST", path, key, { content: "One?" });
+  const run = await chat.engine.next();
+  run.write("First.");
+  await ask(chat, key, id, { content: "Two?", whenBusy: "replace" }, "Second.");
+  assert.deepEqual(toldBefore(chat), ["One?", "First."]);
+  assert.equal((await dataOf<MessageResource>(await replaced)).status, "cancelled");
 });
