@@ -153,7 +153,7 @@ const unused: Readonly<Record<string, RegExp>> = {
   review: methods("list"),
   "reply-stream": methods("get (?:messageId|joined|text)|cancel|#accepted|\\*#pieces"),
   "open-conversation": methods("get (?:progress|waitingSince)"),
-  seen: /^ +else if .*setWaiting\(.*$/gm,
+  state: /^ +else if .*setWaiting\(.*$/gm,
   sending: /^ +setWaiting\(.*$/gm,
   pages: methods("\\*\\[Symbol\\.asyncIterator\\]"),
 };

@@ -1,5 +1,5 @@
 /**
- * The messages of a conversation that are known here: a tree, of which one branch is the current path. `pathOf` in `seen.ts` says
+ * The messages of a conversation that are known here: a tree, of which one branch is the current path. `pathOf` in `state.ts` says
  * which of them a page shows. Choosing an older version of a message leads to the end of the newest path that it is on (`endOf`).
  *
  * @module

@@ -10,7 +10,7 @@ import type { ConversationEvent } from "../reply/conversation.ts";
 import type { ReplyStream } from "../reply/reply-stream.ts";
 import { oneOfFew } from "./one-of-few.ts";
 import { takeConversation } from "./reading.ts";
-import { add, put, runningOf, type SeenConversation, setDeleted, tell, wake, write } from "./seen.ts";
+import { add, put, runningOf, type SeenConversation, setDeleted, tell, wake, write } from "./state.ts";
 
 /** Whether the conversation's stream tells all that happens, perhaps only once it is open again. */
 export function isTold({ stream }: SeenConversation): boolean {

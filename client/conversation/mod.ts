@@ -6,5 +6,5 @@
  */
 
 export { OpenConversation, type OpenConversationOptions } from "./open-conversation.ts";
-export type { ConversationClient, ConversationState, UnsentMessage } from "./seen.ts";
 export type { SendMessageOptions } from "./sending.ts";
+export type { ConversationClient, ConversationState, UnsentMessage } from "./state.ts";

@@ -8,6 +8,7 @@ import type { ConversationResource, FeedbackResource, MessageResource } from "..
 import { Branches } from "./branches.ts";
 import { follow, isTold } from "./following.ts";
 import { fill, newestOf, takeConversation, takePage } from "./reading.ts";
+import { type SendMessageOptions, send } from "./sending.ts";
 import {
   type ConversationClient,
   type ConversationState,
@@ -19,8 +20,7 @@ import {
   stateOf,
   tell,
   type UnsentMessage,
-} from "./seen.ts";
-import { type SendMessageOptions, send } from "./sending.ts";
+} from "./state.ts";
 
 /** Who answers in a conversation. */
 type Answerer = ConversationResource["answeredBy"];

@@ -6,7 +6,7 @@
 
 import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import type { Page } from "../http/pages.ts";
-import { type ConversationClient, put, type SeenConversation, tell } from "./seen.ts";
+import { type ConversationClient, put, type SeenConversation, tell } from "./state.ts";
 
 /** How many messages are read at once, and how often that is done to find all branches. */
 const pageLength = 100;

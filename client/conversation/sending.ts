@@ -19,7 +19,7 @@ import {
   stateOf,
   tell,
   until,
-} from "./seen.ts";
+} from "./state.ts";
 
 /** How a message is sent. */
 export interface SendMessageOptions {

@@ -2,13 +2,14 @@
  * The limits that may refuse a reply. In the order in which they refuse, with those that stand elsewhere:
  *
  * 1. requests an hour: 429 `rate_limited`, in `core/http/rate-limit.ts`;
- * 2. how many replies run at once: 429 `too_many_running`;
+ * 2. how many replies run at once: 429 `too_many_running` (`RunningReplies.prepare`; `Replies.ask` for those that are not
+ *    stored), unless the conversation is busy, or a person answers there: then that is told, as by the fourth;
  * 3. the memory that the process, an owner and an end user may hold: 503 `unavailable`;
  * 4. the place in the conversation: 409 `conversation_busy`, `answered_by_person`, `too_many_branches`, in `place.ts`;
- * 5. budgets of tokens: 429 `budget_exceeded`.
+ * 5. budgets of tokens: 429 `budget_exceeded`, decided by the transaction that begins the reply.
  *
- * A stream of a conversation counts as a reply does in the second: 429 `too_many_streams`. `core/http/admission.ts` says which
- * limits a caller has.
+ * A stream of a conversation counts as a reply does in the second: 429 `too_many_streams` (`ConversationStreams.open`).
+ * `core/http/admission.ts` says which limits a caller has.
  *
  * @module
  */

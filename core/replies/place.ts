@@ -1,5 +1,6 @@
 /**
- * Where a message is stored in its conversation, and what becomes of the reply that runs there.
+ * Where a message is stored in its conversation, and what becomes of the reply that runs there: `RunningReplies.replace` stops it,
+ * on whatever process, where the message comes in its place.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /**
- * Twins that their owners make, beside those of the operator, which win.
+ * Twins that their owners make, beside those of the operator, which win. A process goes by what it has read for a second
+ * (`trustMs`), so that each answers with a new version within two.
  *
  * @module
  */
@@ -76,7 +77,7 @@ const rules: RulesFor<OwnTwinsOptions> = {
   defaultEngine: optional({ expected: "an engine's name", accepts: isString }),
   reader: optional({
     expected: "a reader of twins' texts",
-    accepts: (value) => hasMethods(value, ["read", "faultsOf", "readDocument", "ask", "teach"]),
+    accepts: (value) => hasMethods(value, ["read", "faultsOf", "readDocument", "ask", "answer", "teach"]),
   }),
 };
 

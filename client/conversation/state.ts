@@ -1,5 +1,6 @@
 /**
- * What is seen of a conversation on one device: its path, with the words of a running reply, and what is not accepted yet.
+ * The state of an open conversation on one device: which messages of its tree are shown (`pathOf`), the words of a running reply,
+ * and what is not accepted yet.
  *
  * @module
  */
