@@ -78,6 +78,9 @@ interface Chunk {
   count: number;
 }
 
+/** How many postings are looked at for a question, those of its rarest terms: what nearly all passages have says little. */
+const mostLookedAt = 1_000_000;
+
 /** How many postings are placed in a step. */
 const portion = 1 << 17;
 
@@ -305,11 +308,24 @@ export class Postings {
     return Math.log(1 + (this.textLengths.length - spread + 0.5) / (spread + 0.5));
   }
 
-  /** The passages that have a term of the question, each with its rank by BM25+. `terms`: what each is worth. */
-  rank(terms: Iterable<readonly [term: number, worth: number]>): [passage: number, rank: number][] {
+  /**
+   * The passages that have a term of the question, those with the highest ranks by BM25+, highest first. `terms`: what each is
+   * worth.
+   */
+  rank(
+    terms: Iterable<readonly [term: number, worth: number]>,
+    most: number,
+  ): [passage: number, rank: number][] {
     const ranks = new Float64Array(this.textLengths.length);
-    for (const [term, worth] of terms) {
-      const [begin, end] = this.#range(term);
+    let left = mostLookedAt;
+    const ranges = Array.from(terms, ([term, worth]) => ({ range: this.#range(term), worth }));
+    ranges.sort(({ range: [begin, end] }, { range: [from, to] }) => end - begin - (to - from));
+    for (const {
+      range: [begin, end],
+      worth,
+    } of ranges) {
+      left -= end - begin;
+      if (left < 0) break;
       for (let at = begin; at < end; at++) {
         const posting = this.postings[at] ?? 0;
         const passage = posting >>> bits;
@@ -318,7 +334,14 @@ export class Postings {
       }
     }
     const found: [passage: number, rank: number][] = [];
-    for (const [passage, rank] of ranks.entries()) if (rank > 0) found.push([passage, rank]);
+    for (let passage = 0; passage < ranks.length; passage++) {
+      const rank = ranks[passage] ?? 0;
+      if (rank === 0 || (found.length === most && rank <= (found.at(-1)?.[1] ?? 0))) continue;
+      let place = found.length;
+      while (place > 0 && (found[place - 1]?.[1] ?? 0) < rank) place--;
+      found.splice(place, 0, [passage, rank]);
+      if (found.length > most) found.pop();
+    }
     return found;
   }
 

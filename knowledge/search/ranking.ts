@@ -197,10 +197,8 @@ export class Ranking {
   /** Passages that share something with the question, best first. */
   find(question: Question): Finding[] {
     const { terms } = question;
-    const ranks = this.postings
-      .rank([...terms].map(([term, { worth }]) => [term, worth] as const))
-      .sort(([, one], [, other]) => other - one)
-      .slice(0, mostCandidates);
+    const worths = [...terms].map(([term, { worth }]) => [term, worth] as const);
+    const ranks = this.postings.rank(worths, mostCandidates);
     const looks = ranks.map(([at, rank]) => this.#look(at, rank, question));
     const [most, mostShort] = [
       Math.max(...looks.map(({ rank }) => rank)),

@@ -173,6 +173,29 @@ test("many lines or items, and lines that are almost a heading or code, take no 
   }
 });
 
+test("a question is looked for in a million places at most, those of its rarest words", async () => {
+  const words = Array.from(
+    { length: 40 },
+    (_, number) =>
+      `w${"aeiou".charAt(number % 5)}rd${String.fromCharCode(97 + (number % 26))}${"xyz".charAt(number % 3)}`,
+  );
+  const text = Array.from(
+    { length: 7_000 },
+    (_, number) => `## Lamp ${number}\n\n${words.join(" ")}.\n\n`,
+  ).join("");
+  const index = await createKnowledgeIndex({ name: "Odd", instructions: text });
+  const { postings } = index.ranking;
+  const { count } = postings;
+  let looks = 0;
+  postings.count = (...posting) => {
+    looks++;
+    return count.apply(postings, posting);
+  };
+  const [first] = index.find(index.read(`lamp 4711 ${words.join(" ")}`));
+  assert.equal(first?.passage.heading, "Lamp 4711");
+  assert.ok(looks < 1_010_000, `${looks} looks`);
+});
+
 test("a section may list any number of questions", async () => {
   const twin = createTwin(`# Lamp\n<!-- asked as: ${"light;".repeat(150_000)} -->\n\nIt turns.`);
   assert.equal((await ask("light", { twin })).text, "It turns.");
