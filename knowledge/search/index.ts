@@ -241,7 +241,7 @@ function* indexInSteps(
       for (const passage of yield* toPassages(section, part.section + at)) {
         passages.push(passage);
         builder.add(...termsOfPassage(passage, language));
-        done += ofEach + passage.text.length;
+        done += ofEach + lengthOf(passage);
         if (done < portion) continue;
         done = 0;
         yield;
@@ -289,8 +289,8 @@ function sizeOfHeading({ heading }: Section): number {
   return heading.length;
 }
 
-function lengthOf({ text }: Passage): number {
-  return text.length;
+function lengthOf(passage: Passage): number {
+  return namesOf(passage).reduce((length, name) => length + name.length, passage.text.length);
 }
 
 function termsOfPassage(passage: Passage, language: Language) {

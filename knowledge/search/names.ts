@@ -31,20 +31,24 @@ class Phrases {
   readonly #passages = new Map<string, Passage>();
 
   add(phrase: string, passage: Passage): void {
-    for (const key of keysOf(phrase)) if (!this.#passages.has(key)) this.#passages.set(key, passage);
+    const { normal, plain } = keysOf(phrase);
+    if (!this.#passages.has(normal)) this.#passages.set(normal, passage);
+    // One that has no accents is found by itself: a second key for each would double a map of hundreds of thousands.
+    if (plain === normal || this.#passages.has(plain) || this.#passages.has(`${plain} folded`)) return;
+    this.#passages.set(`${plain} folded`, passage);
   }
 
   find(phrase: string): Passage | undefined {
-    const [normal, folded] = keysOf(phrase);
-    return this.#passages.get(normal) ?? this.#passages.get(folded);
+    const { normal, plain } = keysOf(phrase);
+    return this.#passages.get(normal) ?? this.#passages.get(`${plain} folded`) ?? this.#passages.get(plain);
   }
 }
 
 /** Equal for phrases with the same words, ignoring case, punctuation and spaces; the second one accents, too. */
-function keysOf(phrase: string): [normal: string, folded: string] {
-  const normal = normalize(phrase);
-  const key = (normal.match(words) ?? [normal.trim()]).join("").replaceAll(" ", "");
-  return [key, `${fold(key)} folded`];
+function keysOf(phrase: string): { readonly normal: string; readonly plain: string } {
+  const text = normalize(phrase);
+  const normal = (text.match(words) ?? [text.trim()]).join("").replaceAll(" ", "");
+  return { normal, plain: fold(normal) };
 }
 
 /** The names and further questions of passages. */
@@ -66,8 +70,11 @@ export class Names {
   static *read(passages: readonly Passage[], language: Language): Steps<Names> {
     const names = new Names(language);
     const sections = passages.filter((passage, at) => passage.section !== passages[at - 1]?.section);
+    const sizeOfPhrase = ({ phrase }: Asked) => phrase.length;
+    yield* visitAll(askedOf(sections), sizeOfPhrase, portion, ({ phrase, passage }) =>
+      names.#asked.add(phrase, passage),
+    );
     yield* visitAll(sections, sizeOf, portion, (passage) => {
-      for (const phrase of passage.askedAs) names.#asked.add(phrase, passage);
       names.#name(passage.heading, passage);
       const [number] = citation.exec(passage.heading) ?? [];
       if (number) names.#name(number, passage);
@@ -124,7 +131,7 @@ export class Names {
   /** What tells a section from others: its heading, with its parent's where another one has the same. */
   nameOf(passage: Passage): string {
     const parent = passage.parents.at(-1);
-    const isAmbiguous = parent !== undefined && this.namesakesOf(passage).length > 0;
+    const isAmbiguous = parent !== undefined && (this.#sections.get(passage.heading)?.length ?? 0) > 1;
     return isAmbiguous ? `${parent} › ${passage.heading}` : passage.heading;
   }
 
@@ -135,6 +142,16 @@ export class Names {
     const start = fold(normalize(parts[0] ?? ""));
     this.#lengths.set(start, Math.max(this.#lengths.get(start) ?? 0, parts.length));
   }
+}
+
+/** A question that a passage is listed for. */
+interface Asked {
+  readonly phrase: string;
+  readonly passage: Passage;
+}
+
+function* askedOf(passages: readonly Passage[]): Generator<Asked> {
+  for (const passage of passages) for (const phrase of passage.askedAs) yield { phrase, passage };
 }
 
 function sizeOf({ heading, title = "" }: Passage): number {

@@ -66,6 +66,9 @@ const earlierWeight = 0.6;
 const latin = "abcdefghijklmnopqrstuvwxyz";
 /** Beyond it, a passage is a table or a list, in which no sentence is looked for. */
 const longestPassage = 4_000;
+/** How long the names of a passage may be with what it is asked as, in UTF-16 code units, and how long those of any. */
+const longestNames = 2_000;
+const leastNames = 200;
 /** A passage has a word if it has this share of its n-grams. */
 const enoughOfWord = 0.4;
 
@@ -317,7 +320,7 @@ export class Ranking {
 
   /** How much of a passage's best name is the question's, and of the question the name's: their harmonic mean. */
   #compareHeading({ passage }: Candidate, { terms }: Question, total: number): number {
-    const likeness = [passage.heading, passage.title ?? "", ...passage.askedAs].map((name) => {
+    const likeness = ownNamesOf(passage).map((name) => {
       let [all, shared] = [0, 0];
       for (const term of new Set(textTerms(name, this.#language).terms)) {
         const asked = terms.get(term);
@@ -391,9 +394,30 @@ function preferNamedPart(candidates: Candidate[], terms: Question["terms"]): voi
   if (named > 0) candidates.unshift(...candidates.splice(named, 1));
 }
 
-/** What a passage is called: its own names, and those of the sections that it is in. */
-export function namesOf({ heading, parents, askedAs, title = "" }: Passage): readonly string[] {
-  return [heading, title, ...parents, ...askedAs];
+/**
+ * What a passage is called: its own names, and those of the sections that it is in. They are no longer than a few times its
+ * text: those of a section are read with each of its items.
+ */
+export function namesOf({ heading, parents, askedAs, text, title = "" }: Passage): readonly string[] {
+  return cutTogether([heading, title, ...parents], askedAs, text);
+}
+
+/** The same without the sections that it is in. */
+function ownNamesOf({ heading, askedAs, text, title = "" }: Passage): readonly string[] {
+  return cutTogether([heading, title], askedAs, text);
+}
+
+/** Names, and as many further ones as a passage of this text may have. */
+function cutTogether(names: readonly string[], askedAs: readonly string[], text: string): readonly string[] {
+  const all = [...names];
+  let left = Math.min(longestNames, leastNames + 4 * text.length);
+  for (const name of names) left -= name.length;
+  for (const phrase of askedAs) {
+    left -= phrase.length + 1;
+    if (left < 0) break;
+    all.push(phrase);
+  }
+  return all;
 }
 
 /** The sentences of a text. Thai ends them with a space. */

@@ -173,6 +173,17 @@ test("many lines or items, and lines that are almost a heading or code, take no 
   }
 });
 
+test("questions that a section lists are not indexed with each of its items, and are read in turns", async () => {
+  const { clock, turns } = createCountingClock();
+  const asked = Array.from({ length: 50_000 }, (_, number) => `light ${number}`).join("; ");
+  const text = `# Lamp\n<!-- asked as: ${asked} -->\n\n${"- It turns.\n".repeat(400)}`;
+  const index = await createKnowledgeIndex({ name: "Odd", instructions: text }, { clock });
+  const { postings } = index.ranking.postings;
+  assert.ok(postings.length < 100_000, `${postings.length} postings`);
+  assert.ok(turns() > 100, `${turns()} turns`);
+  assert.equal(index.names.asked("Light 49999?")?.heading, "Lamp");
+});
+
 test("a question is looked for in a million places at most, those of its rarest words", async () => {
   const words = Array.from(
     { length: 40 },
