@@ -41,6 +41,8 @@ const enoughOfOne = 0.25;
 /** The least score of what is mentioned beside an answer, and of its next part. */
 const enoughToMention = 0.05;
 const mostRelated = 2;
+/** How many sections with the same heading are looked at for them. */
+const mostNamesakes = 100;
 /** How many earlier questions and replies are looked at for the current subject. */
 const lookBack = 4;
 /** How many questions of one message are answered. */
@@ -308,10 +310,10 @@ async function tellMore(turn: Turn, index: KnowledgeIndex): Promise<Answer> {
   const { section } = current.passage;
   const rest = index.passages.filter((passage) => passage.section === section && passage.title === undefined);
   const near = others.filter(({ score, words }) => score >= enoughToMention || words.size > 0);
-  const next = [...rest.map(certain), ...near].find(
-    // What introduces other sections repeats them.
-    ({ passage }) => passage.indexed === undefined && !wasTold(passage, turn),
-  );
+  // What introduces other sections repeats them.
+  const isNew = (passage: Passage) => passage.indexed === undefined && !wasTold(passage, turn);
+  const own = rest.find(isNew);
+  const next = own ? certain(own) : near.find(({ passage }) => isNew(passage));
   if (next) return tell(next, turn, index, near);
   return {
     text: `${say("finished", turn, index)} ${say("topics", turn, index)}`,
@@ -347,7 +349,7 @@ function tell(
   const quote = isTitled ? `**${names.nameOf(passage)}**\n\n${passage.text}` : passage.text;
   const told = `${passage.heading}\n${quote}`;
   const near = others.filter((other) => other.score >= enoughToMention && !wasTold(other.passage, turn));
-  const nearby = [...namesakes, ...near.map((other) => other.passage)];
+  const nearby = [...namesakes.slice(0, mostNamesakes), ...near.map((other) => other.passage)];
   const offered = [...new Set(nearby.map((other) => names.nameOf(other)))];
   const related = offered.filter((name) => !told.includes(name)).slice(0, mostRelated);
   const text = join(quote, related.length > 0 ? say("related", turn, index, related) : "");

@@ -53,10 +53,11 @@ export function say(
 
 const commas: Readonly<Record<string, string>> = { ja: "、", zh: "、", ar: "، ", fa: "، " };
 
-/** Brings other topics to the front each time, so that all of a long list are shown in the end. */
+/** As many topics as are offered at once, others each time, so that all of a long list are shown in the end. */
 export function rotate(topics: readonly string[], turn: Turn): string[] {
   const start = topics.length > mostTopics ? (questionsBefore(turn) * mostTopics) % topics.length : 0;
-  return [...topics.slice(start), ...topics.slice(0, start)];
+  const next = topics.slice(start, start + mostTopics);
+  return [...next, ...topics.slice(0, Math.min(start, mostTopics - next.length))];
 }
 
 function questionsBefore({ history }: Turn): number {
