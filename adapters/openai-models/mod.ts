@@ -228,7 +228,7 @@ async function converse(
     hasText ||= text !== "";
     if (text.trim() !== "") before = text.slice(-2);
     partial = undefined;
-    const { messages, pending } = await offered.run(completion, text, hasText);
+    const { messages, pending } = await offered.run(completion, text);
     if (pending) return { finishReason: "tool_calls", usage, pending };
     rounds.push(...messages);
   }

@@ -73,8 +73,8 @@ function responseFormat(format: ReplyFormat | undefined) {
 /** The history and the question, which may have no words where it decides of calls. */
 function saidIn({ turn, decided, tools }: Asking, question: Told): readonly object[] {
   const asked = turn.content === "" ? [] : [question];
-  if (!decided || tools.length === 0) return inTurn([...turn.history, ...asked]);
-  return decided.tell(turn.history, asked);
+  if (decided && tools.length > 0) return decided.tell(turn.history, asked);
+  return inTurn([...turn.history, ...(decided?.untold ?? []), ...asked]);
 }
 
 /** The calls so far and their results. Told in words to a server that is asked without tools, as it may refuse calls, too. */

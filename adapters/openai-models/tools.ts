@@ -8,7 +8,7 @@ import type { Clock } from "../../core/base/clock.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import type { Log } from "../../core/base/log.ts";
 import type { PendingCall, PendingCalls } from "../../core/store/records.ts";
-import type { DecidedCalls, ReplyOutput, Turn } from "../../core/twins/engine.ts";
+import type { ReplyOutput, Turn } from "../../core/twins/engine.ts";
 import { type Tool, toolsOf } from "../../core/twins/tools.ts";
 import { parseBounded } from "../bounded-text.ts";
 import { argumentsOf, mostCalls } from "./calls.ts";
@@ -50,9 +50,9 @@ export interface OfferedTools {
    * Runs calls, and resolves with the messages that tell the model so: its own, and a result for each call. `text`: what it
    * wrote before them. Rejects if the reply is over.
    */
-  run(completion: Pick<Completion, "calls" | "thoughts">, text: string, hasText: boolean): Promise<Round>;
+  run(completion: Pick<Completion, "calls" | "thoughts">, text: string): Promise<Round>;
   /** Runs those calls of the reply before that are allowed, and resolves with what tells the model of all of them. */
-  goOn(decided: DecidedCalls): Promise<DecidedRounds>;
+  goOn(decided: NonNullable<Turn["decided"]>): Promise<DecidedRounds>;
 }
 
 /** What came of a model's calls. */
@@ -66,6 +66,8 @@ export interface Round {
 /** What a model has called for a question whose last calls are decided, and the results. */
 export interface DecidedRounds {
   readonly rounds: readonly object[];
+  /** The question of the reply that has called, where the history does not tell it. */
+  readonly untold: readonly Told[];
   /** A history and what was asked, with these rounds. */
   tell(history: readonly Told[], asked: readonly Told[]): readonly object[];
 }
@@ -77,9 +79,8 @@ interface KeptRound {
   readonly ids: readonly string[];
   /** The results of the calls that do not wait, by their ids. */
   readonly results: Readonly<Record<string, string>>;
-  /** The question of the reply, as the model was told it, and whether the reply has any text: then histories have both. */
+  /** The question of the reply, as the model was told it. */
   readonly question: string;
-  readonly hasText: boolean;
   /** What the model called before behind the same question, and the results. Absent: it was kept by an earlier version. */
   readonly earlier?: readonly object[];
 }
@@ -222,7 +223,7 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
       get isSpent() {
         return isFull || used.size >= mostCalls || heldBytes >= mostHeld;
       },
-      async run({ calls: all, thoughts }, text, hasText) {
+      async run({ calls: all, thoughts }, text) {
         const calls = all.slice(0, mostCalls - used.size);
         if (calls.length < all.length) {
           log("warn", "a model called more tools than a reply may: the calls behind are left out", {
@@ -263,10 +264,10 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
           earlier = [...earlier, silent, ...told];
           return { messages: [message, ...told], pending: undefined };
         }
-        const kept: KeptRound = { message: silent, ids, results, hasText, question, earlier };
+        const kept: KeptRound = { message: silent, ids, results, question, earlier };
         return { messages: [], pending: { calls: pending, state: JSON.stringify(kept) } };
       },
-      async goOn({ calls, state }) {
+      async goOn({ calls, state, isTold }) {
         isFull ||= !output.hold(2 * state.length);
         heldBytes += state.length;
         const kept = JSON.parse(state) as KeptRound;
@@ -279,9 +280,10 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
         });
         const told = resultsOf(kept.ids, results);
         const rounds = [...(kept.earlier ?? []), kept.message, ...told];
-        earlier = kept.hasText ? [kept.message, ...told] : rounds;
-        if (!kept.hasText) question = [kept.question, question].filter((words) => words !== "").join("\n\n");
-        return { rounds, tell: (history, asked) => tellDecided(kept, told, history, asked) };
+        earlier = isTold ? [kept.message, ...told] : rounds;
+        if (!isTold) question = [kept.question, question].filter((words) => words !== "").join("\n\n");
+        const untold = isTold || kept.question === "" ? [] : [{ role: "user", content: kept.question }];
+        return { rounds, untold, tell: (history, asked) => tellDecided(kept, told, isTold, history, asked) };
       },
     };
   };
@@ -293,13 +295,14 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
  * that stands next to a call is told as the text of its message.
  */
 function tellDecided(
-  { question, hasText, earlier = [], message }: KeptRound,
+  { question, earlier = [], message }: KeptRound,
   results: readonly object[],
+  isTold: boolean,
   history: readonly Told[],
   asked: readonly Told[],
 ): readonly object[] {
   const said = [...history];
-  const text = hasText && said.at(-1)?.role === "assistant" ? said.pop()?.content : undefined;
+  const text = isTold && said.at(-1)?.role === "assistant" ? said.pop()?.content : undefined;
   if (question !== "") {
     if (text !== undefined && said.at(-1)?.role === "user") said.pop(); // it stands as the model was told it
     said.push({ role: "user", content: question });

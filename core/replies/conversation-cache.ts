@@ -20,6 +20,14 @@ const entrySize = 500;
 /** What is known of a conversation, and does not change. */
 export type KnownConversation = Pick<Entry, "id" | "twinId">;
 
+/** What a model sees before a question. */
+interface SeenHistory {
+  /** Oldest first: the caller's own copy. */
+  readonly history: readonly HistoryMessage[];
+  /** Whether it ends with the message right before the question: that may have no words. */
+  readonly isWhole: boolean;
+}
+
 /** What is remembered of a conversation. */
 interface Entry extends ConversationEnd {
   /** The store's own string. The one from the request may be a slice of its whole URL, and would keep that in memory. */
@@ -74,14 +82,14 @@ export class ConversationCache {
     return known?.endUser ?? null;
   }
 
-  /** What a model sees before a question that was stored, oldest first: the caller's own copy. */
-  async historyOf(owner: string, question: MessageRecord): Promise<readonly HistoryMessage[]> {
+  /** What a model sees before a question that was stored. */
+  async historyOf(owner: string, question: MessageRecord): Promise<SeenHistory> {
     const { conversationId, seq, after } = question;
-    if (after === null) return [];
+    if (after === null) return { history: [], isWhole: true };
     const known = this.#knownBehind(conversationId, after);
     const history = known ?? (await this.#read(owner, conversationId, after));
     if (!known) this.#update(conversationId, { logLength: seq, lastMessageId: after }, history);
-    return copyWithWords(history);
+    return { history: copyWithWords(history), isWhole: (history.at(-1)?.content ?? "").trim() !== "" };
   }
 
   /** What a model would see before a question that is not stored, behind a message. */

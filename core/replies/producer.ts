@@ -130,7 +130,7 @@ export class Producer implements FeedSource, DraftWatcher {
   async #runEngine(known: string | null | undefined): Promise<void> {
     const { owner, twin, question, reply, readAlong, format, mayAsk, decided } = this.production;
     try {
-      const { endUser, history, memory } = await this.#readConversation(known);
+      const { endUser, history, isWhole, memory } = await this.#readConversation(known);
       if (this.draft.closed) return;
       this.#asked = true;
       const engine = requireEngine(this.production);
@@ -139,7 +139,8 @@ export class Producer implements FeedSource, DraftWatcher {
       const origin = { owner, endUser, conversationId: question.conversationId, messageId: reply.id };
       const { content } = question;
       const asked = { twin, history, memory, content, origin, traceparent };
-      const turn = { ...asked, readAlong, format, mayAsk, decided, ...partial };
+      const calls = decided && { ...decided, isTold: isWhole };
+      const turn = { ...asked, readAlong, format, mayAsk, decided: calls, ...partial };
       this.draft.end(completed(await this.#ask(engine, turn)));
     } catch (error) {
       if (!this.draft.closed) this.draft.end(this.#fail(error));
@@ -182,12 +183,12 @@ export class Producer implements FeedSource, DraftWatcher {
       this.memory.count(-historyBytes); // there is room for it
       const [endUser, seen] = await Promise.all([
         conversations.endUserOf(owner, question.conversationId),
-        history ?? conversations.historyOf(owner, question),
+        history ? { history, isWhole: false } : conversations.historyOf(owner, question),
       ]);
       const memory = known === undefined ? await readMemory(store, owner, endUser, twin.id) : known;
-      historyBytes = history ? 0 : questionBytes("", seen); // one that a request had is counted
+      historyBytes = history ? 0 : questionBytes("", seen.history); // one that a request had is counted
       reserve(historyBytes);
-      return { endUser, history: seen, memory };
+      return { endUser, ...seen, memory };
     });
   }
 

@@ -72,8 +72,11 @@ export interface Turn {
   readonly partial?: string;
   /** Whether calls may wait for the person who asks. Absent: nobody can be asked. */
   readonly mayAsk?: boolean | undefined;
-  /** The calls with which the reply before has ended, now that they are decided. Absent: it has ended with none. */
-  readonly decided?: DecidedCalls | undefined;
+  /**
+   * The calls with which the reply before has ended, now that they are decided. Absent: it has ended with none. `isTold`: whether
+   * the history ends with the words of that reply, which may have had none.
+   */
+  readonly decided?: (DecidedCalls & { readonly isTold: boolean }) | undefined;
 }
 
 /** Calls that are decided. */

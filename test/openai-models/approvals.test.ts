@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { createMcpApi } from "../../adapters/mcp-clients/mod.ts";
 import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { createOpenAIEngine } from "../../adapters/openai-models/mod.ts";
-import { createTwinList, type ServiceOptions, type Tool } from "../../core/mod.ts";
+import { createTwinList, type ServiceOptions, type Tool, type ToolSource } from "../../core/mod.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { Device, hurry } from "../client/device.ts";
@@ -48,6 +48,8 @@ const asksToCancel =
 
 const calls = { call_1: "approve" } as const;
 
+const takesSecrets = (text: string) => (text.includes("secret") ? { replace: "" } : undefined);
+
 interface Opened extends AsyncDisposable {
   readonly chat: Chat;
   readonly asked: Body[];
@@ -59,7 +61,11 @@ interface Opened extends AsyncDisposable {
 /** A conversation with a twin whose model says these bodies, one after the other, and then that it is done. */
 async function open(
   bodies: readonly string[] = [asksToCancel],
-  { run, ...more }: Partial<ServiceOptions> & { run?: Tool["run"]; handover?: boolean } = {},
+  {
+    run,
+    tools,
+    ...more
+  }: Partial<ServiceOptions> & { run?: Tool["run"]; tools?: ToolSource; handover?: boolean } = {},
 ): Promise<Opened> {
   const left = [...bodies];
   const transport = serverThat(() => left.shift() ?? model.completion("Done."));
@@ -67,7 +73,7 @@ async function open(
   const openai = createOpenAIEngine({
     baseUrl: "http://127.0.0.1:1/v1",
     transport,
-    tools: [tool, orders().tool],
+    tools: tools ?? [tool, orders().tool],
     log: () => {},
   });
   const { handover = false, clock: _, ...options } = more;
@@ -256,6 +262,43 @@ describe("calls that wait for a person", { timeout: 300_000 }, () => {
     assert.doesNotMatch(kept.join(), /secret/u);
     assert.match(JSON.stringify(opened.asked[1]?.messages), /"content":"…"/u);
     assert.doesNotMatch(JSON.stringify(opened.asked[1]?.messages), /secret/u);
+  });
+
+  for (const [what, words, guard] of [
+    ["are white space alone", "\n\n", undefined],
+    ["a guard has taken", "The secret is 42.", { output: takesSecrets }],
+  ] as const) {
+    test(`words before a call that ${what} leave the exchange before as it was said`, async () => {
+      await using opened = await open([model.completion("At noon."), model.delta(words) + asksToCancel], {
+        guard,
+      });
+      const { chat, asked } = opened;
+      await chat.send("When?");
+      await opened.begin();
+      await decide(chat, { calls });
+      const told = asked[2]?.messages.slice(1).map(({ role, content }) => [role, content]);
+      assert.deepEqual(told, [
+        ["user", "When?"],
+        ["assistant", "At noon."],
+        ["user", "Cancel it."],
+        ["assistant", null],
+        ["tool", "cancelled"],
+      ]);
+    });
+  }
+
+  test("a model whose tools are away is told the question of the calls that are decided", async () => {
+    let tools: Tool[] = [cancels().tool];
+    await using opened = await open([model.completion("At noon."), asksToCancel], {
+      tools: { list: () => tools },
+    });
+    const { chat, asked } = opened;
+    await chat.send("When?");
+    await opened.begin();
+    tools = [];
+    await decide(chat, { calls });
+    const told = asked[2]?.messages.slice(1, 4).map(({ content }) => content);
+    assert.deepEqual(told, ["When?", "At noon.", "Cancel it."]);
   });
 
   for (const [what, body, told] of [
