@@ -38,7 +38,7 @@ export function readMessages(messages: unknown, path: string): Spoken {
   const spoken = readItems(messages, path).filter((item) => "content" in item);
   const last = spoken.pop();
   if (last?.role !== "user") return refuseParam(path, "must end with a message of the role user");
-  return { question: questionIn(last, path), history: spoken.map(withoutParts) };
+  return { question: questionIn(last, path), history: toldOf(spoken) };
 }
 
 /** Like {@link readMessages}, of a response's input: its last user message counts, whatever comes after it. */
@@ -47,7 +47,7 @@ export function readInput(input: unknown, path: string): SpokenInput {
   const at = spoken.findLastIndex((item) => "role" in item && item.role === "user");
   const last = spoken[at];
   if (!last || !("content" in last)) return refuseParam(path, "must have a message of the role user");
-  const seen = windowOf(spoken.slice(0, at)).map(withoutParts);
+  const seen = windowOf(toldOf(spoken.slice(0, at)));
   if (seen.filter((item) => "messageId" in item).length > mostReferences) {
     return refuseParam(path, `must refer to at most ${mostReferences} messages before the question`);
   }
@@ -62,8 +62,11 @@ interface ReadMessage extends HistoryMessage {
   readonly unread: string | undefined;
 }
 
-function withoutParts<Item extends ReadMessage | MessageReference>(item: Item) {
-  return "content" in item ? { role: item.role, content: item.content } : item;
+/** What a model is told of earlier messages: those without words are left out, as some models accept none. */
+function toldOf<Item extends ReadMessage | MessageReference>(items: readonly Item[]) {
+  return items
+    .filter((item) => !("content" in item) || item.content.trim() !== "")
+    .map((item) => ("content" in item ? { role: item.role, content: item.content } : item));
 }
 
 function questionIn({ content, unread }: ReadMessage, path: string): string {

@@ -130,6 +130,26 @@ for (const transport of transports) {
       assert.ok(text.endsWith("data: [DONE]\n\n"));
     });
 
+    test("messages without words are left out of the history", async () => {
+      await using api = await openOpenAI(transport);
+      const answered = api.chat({
+        messages: [
+          { role: "user", content: [{ type: "image_url", image_url: { url: "data:," } }] },
+          { role: "assistant", content: "A cat." },
+          { role: "user", content: "Sure?" },
+          { role: "assistant", content: "\n" },
+          { role: "user", content: "Well?" },
+        ],
+      });
+      const { turn, finish } = await api.engine.next();
+      finish();
+      await answered;
+      assert.deepEqual(
+        turn.history.map(({ content }) => content),
+        ["A cat.", "Sure?"],
+      );
+    });
+
     test("the client's messages are the history, and its instructions are ignored", async () => {
       await using api = await openOpenAI(transport);
       const long = Array.from({ length: 55 }, (_, number) => [
