@@ -4,7 +4,13 @@
  * @module
  */
 
-import { createConversation, findConversation, findTwin, findTwins } from "../../core/api/lookup.ts";
+import {
+  createConversation,
+  findConversation,
+  findTwin,
+  findTwins,
+  sendIntoNew,
+} from "../../core/api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { requireScope } from "../../core/http/admission.ts";
 import { claimOf, once } from "../../core/http/idempotency.ts";
@@ -146,18 +152,21 @@ async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): 
     const known =
       conversation === undefined ? undefined : await findConversation(context, reach, conversation);
     if (conversation !== undefined && known?.twinId !== twin.id) conversationNotFound();
-    const once = claim && { ...claim, path: `/mcp#${twin.id}` }; // a key makes one conversation
-    const conversationId = known?.id ?? (await createConversation(context, reach, twin.id, { claim: once }));
-    return replies.send({
-      ...{ ...reach, conversationId, twin, content, claim },
-      ...{
-        limits,
-        budgets,
-        requestId,
-        received: call.received,
-        traceparent: fields.traceparent ?? undefined,
-      },
-    });
+    const send = (conversationId: string) =>
+      replies.send({
+        ...{ ...reach, conversationId, twin, content, claim },
+        ...{
+          limits,
+          budgets,
+          requestId,
+          received: call.received,
+          traceparent: fields.traceparent ?? undefined,
+        },
+      });
+    if (known) return send(known.id);
+    if (!claim) return sendIntoNew(context, reach, twin.id, send);
+    const once = { ...claim, path: `/mcp#${twin.id}` }; // a key makes one conversation, however often its call is refused
+    return send(await createConversation(context, reach, twin.id, { claim: once }));
   });
   if ("feed" in sent) return sent.feed;
   const { claim: made } = sent;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createConversation, hold, requireConversation, requireTwin } from "../../core/api/lookup.ts";
+import { hold, requireConversation, requireTwin, sendIntoNew } from "../../core/api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import {
   type Call,
@@ -32,7 +32,7 @@ import {
   requireShortQuestion,
   type SpokenInput,
 } from "./conversation-text.ts";
-import { findResponse, type Place, placeAfter, placeIn } from "./conversations.ts";
+import { findResponse, placeAfter, placeIn } from "./conversations.ts";
 import { refuseParam } from "./errors.ts";
 import { clientHeaders } from "./header-names.ts";
 import { listOf } from "./items.ts";
@@ -181,26 +181,19 @@ async function respond(
     fields: { model, content, history, conversationId, previousId, format },
     broken,
     async send(claim) {
-      // Into the conversation that the client names, or a new one.
-      const place: Place =
-        conversationId !== undefined
-          ? await placeIn(conversationId, "conversation", context, twin, reach)
-          : previousId !== undefined
-            ? await placeAfter(previousId, context, twin, reach)
-            : { conversationId: await createConversation(context, reach, twin.id) };
-      const isNamed = conversationId !== undefined || previousId !== undefined;
-      const said = isNamed || history.length === 0 ? undefined : await recall(history, reach, call, context);
-      const message = {
-        twin,
-        content,
-        format,
-        history: said,
-        claim,
-        ...reach,
-        ...place,
-        ...sendFields(call),
-      };
-      return context.replies.send(message);
+      const message = { twin, content, format, claim, ...reach, ...sendFields(call) };
+      const { replies } = context;
+      if (conversationId !== undefined || previousId !== undefined) {
+        const place =
+          conversationId !== undefined
+            ? await placeIn(conversationId, "conversation", context, twin, reach)
+            : await placeAfter(String(previousId), context, twin, reach);
+        return replies.send({ ...message, ...place });
+      }
+      const said = history.length === 0 ? undefined : await recall(history, reach, call, context);
+      return sendIntoNew(context, reach, twin.id, (id) =>
+        replies.send({ ...message, conversationId: id, history: said }),
+      );
     },
   });
   return answer(sent, sent.feed.conversationId, call, context);
@@ -282,7 +275,7 @@ async function recall(
     if (left < 0) refuseParam("input", `must refer to texts of at most ${mostCharactersAsked} characters`);
     said.push(named);
   }
-  return said.filter(({ content }) => content !== "");
+  return said.filter(({ content }) => content.trim() !== "");
 }
 
 /** The reply that a path names by its response. */

@@ -116,6 +116,26 @@ export async function createConversation(
   return made?.resourceId ?? named.id;
 }
 
+/** Sends a message into a conversation of its own, which goes again where the message is refused: nothing is stored then. */
+export async function sendIntoNew<Sent>(
+  context: HandlerContext,
+  reach: Reach,
+  twinId: string,
+  send: (conversationId: string) => Promise<Sent>,
+): Promise<Sent> {
+  const id = await createConversation(context, reach, twinId);
+  try {
+    return await send(id);
+  } catch (error) {
+    const { store, clock, replies } = context;
+    const now = clock.now();
+    const isRefused = error instanceof ApiError;
+    const deleted = isRefused && (await store.deleteConversation(reach, id, now, { idleSince: now + 1 }));
+    if (deleted) replies.drop(deleted);
+    throw error;
+  }
+}
+
 /** A conversation with a twin that the caller may not use does not exist for it. */
 export function requireTwinInReach(
   reach: CallerReach,

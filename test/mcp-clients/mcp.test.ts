@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMcpApi } from "../../adapters/mcp-clients/mod.ts";
 import { settle } from "../support/clock.ts";
-import { inProcess, transports } from "../support/harness.ts";
+import { countConversations, inProcess, transports } from "../support/harness.ts";
 import { errorOf, type McpFixture, messagesOf, openMcp, resultOf, type ToolResult } from "./fixture.ts";
 
 const hello = { twin: "scripted", question: "Hello?" };
@@ -225,6 +225,24 @@ describe("/mcp", () => {
       assert.equal((await again).structuredContent?.reply, "Half and half.");
       assert.equal(mcp.chat.engine.asked, 1);
     }
+  });
+
+  test("a call that is refused leaves no conversation, or one for its requestKey", async () => {
+    await using mcp = await openMcp(inProcess, { maxRunningReplies: 1 });
+    const { fixture, key, engine } = mcp.chat;
+    const before = await countConversations(fixture, key);
+    const call = (more: object) =>
+      mcp.modern("tools/call", { name: "ask_twin", arguments: { ...hello, ...more } });
+    const answered = call({});
+    const run = await engine.next();
+    for (let refused = 0; refused < 2; refused++) assert.equal((await call({})).status, 429);
+    assert.equal(await countConversations(fixture, key), before + 1);
+    const keyed = { requestKey: "a key" };
+    for (let refused = 0; refused < 2; refused++) assert.equal((await call(keyed)).status, 429);
+    run.finish();
+    await answered;
+    await askFor(mcp, { ...hello, ...keyed }, "Hi.");
+    assert.equal(await countConversations(fixture, key), before + 2);
   });
 
   test("a call is joined in another process, too", async () => {

@@ -306,6 +306,19 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
     assert.equal((await waited).status, 504);
   });
 
+  test("a response that is refused leaves no conversation", async () => {
+    await using api = await openOpenAI(inProcess, { maxRunningReplies: 1 });
+    await respond(api, { background: true });
+    assert.equal((await respond(api)).status, 429);
+    const unknown = [
+      { type: "item_reference", id: "msg_0" },
+      { role: "user", content: "Hi" },
+    ];
+    await assertParam(respond(api, { input: unknown }), 400, "input[0]");
+    assert.equal((await api.conversations()).length, 1);
+    (await api.engine.next()).finish();
+  });
+
   test("in the background, the answer comes at once", async () => {
     await using api = await openOpenAI(inProcess);
     const { id, status, output } = await bodyOf(await respond(api, { background: true }));
