@@ -11,6 +11,7 @@ import { MemoryBudget } from "./base/memory-budget.ts";
 import { createAuthentication } from "./http/admission.ts";
 import { Dispatcher } from "./http/dispatch.ts";
 import { unavailable } from "./http/envelope.ts";
+import { KeyedRequests } from "./http/keyed-requests.ts";
 import type { HandlerContext, PathParams, Route, StaticText } from "./http/route.ts";
 import { Replies } from "./replies/replies.ts";
 import {
@@ -159,6 +160,7 @@ function createContext(
     ownTwins,
     replies,
     keys: new KeyLookup({ store, clock, log, sha256 }),
+    keyed: new KeyedRequests(store),
     webhooks: options.webhooks,
     tells,
     limiter,

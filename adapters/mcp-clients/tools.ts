@@ -13,7 +13,7 @@ import {
 } from "../../core/api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { requireScope } from "../../core/http/admission.ts";
-import { claimOf, once } from "../../core/http/idempotency.ts";
+import { claimOf } from "../../core/http/idempotency.ts";
 import { requireValid } from "../../core/http/input.ts";
 import type { Call, CallerReach, HandlerContext, Result } from "../../core/http/route.ts";
 import type { ReplyFeed } from "../../core/replies/replies.ts";
@@ -148,7 +148,7 @@ async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): 
   const body = { twin: twinId, content, conversation };
   const keyed = { fields: { ...fields, idempotencyKey: requestKey }, reach, body };
   const claim = claimOf(keyed, { path: "/mcp", now: clock.now(), sha256 });
-  const sent = await once(store, claim, async () => {
+  const sent = await context.keyed.once(claim, async () => {
     const known =
       conversation === undefined ? undefined : await findConversation(context, reach, conversation);
     if (conversation !== undefined && known?.twinId !== twin.id) conversationNotFound();

@@ -9,7 +9,6 @@ import { LRUCache } from "lru-cache";
 import { isWithin } from "../../core/base/clock.ts";
 import {
   claimOf,
-  once,
   replayedHeaders,
   requireIdempotencyKey,
   requireSameFields,
@@ -83,7 +82,7 @@ async function sendWithKey(call: Call, context: HandlerContext, sending: Sending
   requireIdempotencyKey("supported", call.fields.idempotencyKey);
   const request = { fields: call.fields, reach, body: fields };
   const claim = claimOf(request, { path, now: clock.now(), sha256 });
-  const sent = await once(store, claim, () => send(claim));
+  const sent = await context.keyed.once(claim, () => send(claim));
   if ("feed" in sent) return { feed: sent.feed, headers: {} };
   requireSameFields(claim, sent.claim);
   const reply = (await store.getMessage(reach, sent.claim.resourceId, whole)) ?? messageNotFound();

@@ -6,7 +6,7 @@
 
 import { keyRequired, readApiKey } from "../auth/credentials.ts";
 import { invalidApiKey } from "../auth/key-lookup.ts";
-import { claimOf, once, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
+import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type CallerReach, type HandlerContext, route } from "../http/route.ts";
 import {
   type Answerer,
@@ -46,7 +46,7 @@ export const conversationRoutes = [
       const now = clock.now();
       const endUser = endUserOf(reach, body.endUser);
       const claim = claimOf({ fields, reach, body }, { path: "/conversations", endUser, now, sha256 });
-      const created = await once(store, claim, async () => {
+      const created = await context.keyed.once(claim, async () => {
         await requireTwin(twins, reach, body.twinId);
         const { twinId, title = null } = body;
         const metadata = { ...body.metadata };

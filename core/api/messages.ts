@@ -5,7 +5,7 @@
  */
 
 import { keyRequired } from "../auth/credentials.ts";
-import { claimOf, once, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
+import { claimOf, replayedHeaders, requireSameFields } from "../http/idempotency.ts";
 import { type Call, type HandlerContext, type Result, route } from "../http/route.ts";
 import type { ReplyFeed } from "../replies/replies.ts";
 import { readPortions } from "../store/portions.ts";
@@ -300,7 +300,7 @@ async function send(
   const { store, twins, replies } = context;
   const { conversation, claim } = await claimIn(call, context);
   const { id: conversationId, twinId } = conversation;
-  const sent = await once(store, claim, async () => {
+  const sent = await context.keyed.once(claim, async () => {
     const twin = await findTwin(twins, reach, twinId);
     if (!twin) {
       await requireConversation(store, reach, conversationId); // it may have been deleted since it was cached
@@ -340,7 +340,7 @@ async function say(call: Call<unknown, SendBody>, context: HandlerContext): Prom
   const { conversation, claim } = await claimIn(call, context);
   const { id: conversationId } = conversation;
   const { role = "user", content, author = null, answeredBy, after, whenBusy } = body;
-  const said = await once(context.store, claim, () =>
+  const said = await context.keyed.once(claim, () =>
     context.replies.say({
       conversationId,
       role,

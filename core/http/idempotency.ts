@@ -6,7 +6,7 @@
 
 import type { Sha256 } from "../base/ids.ts";
 import type { IdempotencyClaim, MadeClaim } from "../store/records.ts";
-import type { Reach, Store } from "../store/store.ts";
+import type { Reach } from "../store/store.ts";
 import { ApiError, validationError } from "../wire/errors.ts";
 import { headerNames } from "../wire/request.ts";
 import type { Call, Route } from "./route.ts";
@@ -70,21 +70,6 @@ export function claimOf(
     createdAt: now,
     expiresAt: now + claimMs,
   };
-}
-
-/** What an equal request has made. */
-interface Claimed {
-  readonly claim: MadeClaim;
-}
-
-/** Acts, unless an equal request has acted: then resolves with what that has made, whose fields are to be compared. */
-export async function once<Done extends object>(
-  store: Pick<Store, "findClaim">,
-  claim: IdempotencyClaim | undefined,
-  act: () => Promise<Done | Claimed>,
-): Promise<Done | Claimed> {
-  const made = claim && (await store.findClaim(claim));
-  return made ? { claim: made } : act();
 }
 
 /** Refuses a request if its key was used with other fields before. */

@@ -24,6 +24,7 @@ import type { HeaderFields, IncomingRequest } from "../wire/request.ts";
 import type { FromSchema, InputSchema, Pagination, Schema } from "../wire/schemas.ts";
 import type { EventStream } from "../wire/sse.ts";
 import type { TextStream } from "../wire/text-stream.ts";
+import type { KeyedRequests } from "./keyed-requests.ts";
 
 /** The path parameters, decoded. Those that the route's pattern does not name are empty. */
 export interface PathParams {
@@ -44,6 +45,7 @@ export interface HandlerContext {
   readonly ownTwins: OwnTwins | undefined;
   readonly replies: Replies;
   readonly keys: KeyLookup;
+  readonly keyed: KeyedRequests;
   /** Which addresses can be told of what happens. Undefined: webhooks are off. */
   readonly webhooks: Pick<WebhookDelivery, "check"> | undefined;
   /** Lets writes tell webhooks. Undefined: webhooks are off. */

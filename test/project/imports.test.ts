@@ -47,6 +47,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     "body",
     "input",
     "idempotency",
+    "keyed-requests",
     "envelope",
     "static-text",
   ],

@@ -4,6 +4,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createMcpApi } from "../../adapters/mcp-clients/mod.ts";
+import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { createTwinList } from "../../core/mod.ts";
 import type { MessageResource } from "../../core/wire/schemas.ts";
 import { settle } from "../support/clock.ts";
@@ -17,12 +19,19 @@ import {
 } from "../support/harness.ts";
 import { createScriptedEngine } from "../support/scripted-engine.ts";
 
+const askAda = (given: object) => ({
+  ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+  params: { name: "ask_twin", arguments: given },
+});
+
 async function openSilent(maxRunningReplies?: number) {
   const engine = createScriptedEngine();
   const opened = await openFixture(inProcess, {
     twins: createTwinList([newTwin({ id: "ada", engine: "silent" })]),
     engines: { silent: engine },
     maxRunningReplies,
+    openaiApi: createOpenAIApi(),
+    mcpApi: createMcpApi(),
   });
   const fixture = closingInTime(opened);
   /** Sends a message into a new conversation, and resolves with the answer's head. */
@@ -102,6 +111,31 @@ test("at the limit, a conversation that is busy, gone, or a person's is so first
   assert.equal((await begin(key)).status, 200);
   await assertErrorAnswer(await begin(key), 429, "too_many_running");
 });
+
+for (const [door, path, body] of [
+  ["/api/v1", (id: string) => `/api/v1/conversations/${id}/messages`, { content: "hi" }],
+  ["/v1", () => "/v1/responses", { model: "ada", input: "hi" }],
+  ["/mcp", () => "/mcp", askAda({ twin: "ada", question: "hi", requestKey: "k" })],
+] as const) {
+  test(`equal requests with a key that come at once count as one, and have one reply, at ${door}`, async () => {
+    const { fixture, engine } = await openSilent();
+    await using _ = fixture;
+    const issued = await fixture.call("POST", "/client-tokens", await fixture.key(), { endUser: "ann" });
+    const { token } = await dataOf<{ token: string }>(issued);
+    const url = `http://twins.test${path(await fixture.conversation(token, "ada"))}`;
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      "Content-Type": "application/json",
+      ...(door !== "/mcp" && { "Idempotency-Key": "k" }),
+    };
+    const init = { method: "POST", headers, body: JSON.stringify(body) };
+    const answers = Array.from({ length: 20 }, () => fixture.service.fetch(new Request(url, init)));
+    (await engine.next()).finish();
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    assert.deepEqual(new Set(statuses), new Set([200]));
+    assert.equal(engine.asked, 1);
+  });
+}
 
 test("what is refused before a reply begins does not count", async () => {
   const { fixture, begin } = await openSilent(2);
