@@ -277,7 +277,7 @@ function parseYaml(yaml: string): ReadYaml {
   const [problem] = [...document.errors, ...document.warnings];
   if (beyond?.is === "long") {
     refuse(
-      "the front matter has too many keys, values and lines, and is not read from here on; it may have a list of 1,300 items.",
+      "the front matter has too many keys, values and lines, and is not read from here on; it may have a list of 2,600 items.",
       lines.linePos(beyond.at).line + 1, // after the opening dashes
     );
   }
