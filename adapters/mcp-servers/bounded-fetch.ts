@@ -6,6 +6,7 @@
  */
 
 import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { yieldThread } from "../../core/base/in-parts.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { HeldAnswer, hasTooMany, parseBounded, readText, TooMuchAtOnce } from "../bounded-text.ts";
 
@@ -33,22 +34,41 @@ interface Asked {
 /** Creates a `fetch` for one connection. `leftOut` is told how many tools of a list are not as the protocol has them. */
 export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
   let listed = 0;
+  /** Breaks off a request that is not answered yet, by its id. */
+  const asking = new Map<unknown, () => void>();
+  /** How many of the server's own requests, such as pings, are being answered. */
+  let answering = 0;
 
   return async (url, init = {}) => {
-    const { cursor, ...asked } = askedIn(init);
+    const { cursor, requestId, ...asked } = askedIn(init);
     if (asked.method === "tools/list" && cursor === undefined) listed = 0;
-    const { signal, finished } = followedSignal(init.signal);
+    // The package would go on reading what comes for a request that it has cancelled.
+    if (asked.method === "notifications/cancelled") asking.get(requestId)?.();
+    const { signal, abort, unfollow } = followedSignal(init.signal);
+    const isRequest = asked.method !== "" && asked.id !== undefined;
+    const isAnswer = asked.method === "" && asked.id !== undefined;
+    if (isAnswer) answering++;
+    if (isRequest) asking.set(asked.id, abort);
+    const finished = () => {
+      unfollow();
+      if (isRequest) asking.delete(asked.id);
+    };
     let isOpen = false;
     try {
       const response = await globalThis.fetch(url, { ...init, signal });
       isOpen = response.ok && isEventStream(response);
-      return await bounded(response, asked, finished);
+      return await bounded(response, asked, { signal, finished });
     } finally {
+      if (isAnswer) answering--;
       if (!isOpen) finished();
     }
   };
 
-  async function bounded(response: Response, asked: Asked, finished: () => void): Promise<Response> {
+  async function bounded(
+    response: Response,
+    asked: Asked,
+    asking: Pick<EventOptions, "signal" | "finished">,
+  ): Promise<Response> {
     if (!response.ok) return refusal(asked, response);
     const isList = asked.method === "tools/list";
     const limit = isList ? longest.list - listed : longest[asked.method === "tools/call" ? "call" : "other"];
@@ -58,7 +78,8 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
     };
     const rewrite = (text: string) => (isList ? withoutOddTools(text, leftOut) : text);
     if (isEventStream(response)) {
-      const options = { asked, limit, most, count, rewrite, finished };
+      const mayAsk = () => answering < mostAnswering;
+      const options = { asked, limit, most, count, rewrite, mayAsk, ...asking };
       const events = response.body && boundedEvents(response.body, options);
       return new Response(events, response);
     }
@@ -85,22 +106,20 @@ function followedSignal(signal: AbortSignal | null | undefined) {
   const abort = () => controller.abort(signal?.reason);
   if (signal?.aborted) abort();
   else signal?.addEventListener("abort", abort, { once: true });
-  return { signal: controller.signal, finished: () => signal?.removeEventListener("abort", abort) };
+  return { signal: controller.signal, abort, unfollow: () => signal?.removeEventListener("abort", abort) };
 }
 
 function isEventStream({ headers }: Response): boolean {
   return headers.get("content-type")?.toLowerCase().startsWith("text/event-stream") ?? false;
 }
 
-function askedIn({ method, body, headers }: RequestInit): Asked & { readonly cursor: unknown } {
+/** What a message asks, and what of its parameters is used. */
+function askedIn({ method, body, headers }: RequestInit) {
   const message: unknown = method === "POST" && isString(body) ? JSON.parse(body) : undefined;
   const { id, method: name, params }: JsonObject = isJsonObject(message) ? message : {};
-  return {
-    id,
-    method: isString(name) ? name : "",
-    hasSession: new Headers(headers).has("mcp-session-id"),
-    cursor: isJsonObject(params) ? params.cursor : undefined,
-  };
+  const { cursor, requestId } = isJsonObject(params) ? params : {};
+  const hasSession = new Headers(headers).has("mcp-session-id");
+  return { id, method: isString(name) ? name : "", hasSession, cursor, requestId };
 }
 
 /** An answer without a result, so that the package sees the failure of this request alone where it is one. */
@@ -143,21 +162,32 @@ interface EventOptions {
   readonly most: number | undefined;
   count(bytes: number): void;
   rewrite(text: string): string;
+  /** Whether a request of the server is answered. */
+  mayAsk(): boolean;
+  /** Aborted when the request is cancelled. */
+  readonly signal: AbortSignal;
   /** Called when no more is read. */
   finished(): void;
 }
 
+/** How many requests of a server are answered at once. Others are left out: it may send them without end, and take no answer. */
+const mostAnswering = 10;
+
+/** How many events are passed on before others have the thread: the package takes some 100 µs to check each. */
+const eventsAtOnce = 20;
+
 /**
- * Passes events on. One that is too long ends the stream, with an error for the request that it answers; so does an end before
- * the answer, unless the events have ids, by which the package goes on.
+ * Passes events on, up to the one that answers the request. One that is too long ends the stream, with an error for the request;
+ * so does an end before the answer, unless the events have ids, by which the package goes on.
  */
 function boundedEvents(
   body: ReadableStream<Uint8Array>,
-  { asked, limit, most, count, rewrite, finished }: EventOptions,
+  { asked, limit, most, count, rewrite, mayAsk, signal, finished }: EventOptions,
 ): ReadableStream<Uint8Array> {
   const [decoder, encoder, reader] = [new TextDecoder(), new TextEncoder(), body.getReader()];
-  let [isTooLong, endsWithReturn, hasIds, isAnswered] = [false, false, false, asked.id === undefined];
-  let out = "";
+  let [isTooLong, endsWithReturn, hasIds, isAnswered] = [false, false, false, false];
+  /** What has arrived and is yet to be passed on: events, and pauses before the next connection, as they are written. */
+  const arrived: (EventSourceMessage | string)[] = [];
   let bytesOfEvent = 0;
   const held = new HeldAnswer();
   const parser = createParser({
@@ -166,17 +196,13 @@ function boundedEvents(
       if (event.data.length > limit || hasTooMany(event.data, most)) isTooLong = true;
       bytesOfEvent = 0;
       held.release();
-      if (isTooLong) return;
-      hasIds ||= event.id !== undefined;
-      isAnswered ||= isAnswer(event.data, asked);
-      out += written({ ...event, data: rewrite(event.data) });
-      count(event.data.length);
+      if (!isTooLong) arrived.push(event);
     },
     onError({ type }) {
       isTooLong ||= type === "max-buffer-size-exceeded";
     },
     onRetry(milliseconds) {
-      out += `retry: ${milliseconds}\n\n`;
+      arrived.push(`retry: ${milliseconds}\n\n`);
     },
   });
 
@@ -189,10 +215,26 @@ function boundedEvents(
     endsWithReturn = text.endsWith("\r");
     parser.feed(rest.replaceAll(/\r\n?/g, "\n"));
     isTooLong ||= bytesOfEvent > limit;
-    if (!isTooLong) return;
-    finish();
-    if (!isAnswered) out += written({ data: errorMessage(asked, tooLong(limit)) });
-    void reader.cancel().catch(() => undefined); // the connection is closed, whatever its server does
+  }
+
+  /** The next events, as they are passed on. */
+  function takeSome(): string {
+    let out = "";
+    for (const event of arrived.splice(0, eventsAtOnce)) {
+      if (isAnswered) break;
+      if (isString(event)) {
+        out += event;
+        continue;
+      }
+      hasIds ||= event.id !== undefined;
+      const message = parseBounded(event.data, valuesOfList);
+      const { id, method }: JsonObject = isJsonObject(message) ? message : {};
+      if (id !== undefined && method !== undefined && !mayAsk()) continue;
+      isAnswered = asked.id !== undefined && id === asked.id && method === undefined;
+      out += written({ ...event, data: rewrite(event.data) });
+      count(event.data.length);
+    }
+    return out;
   }
 
   function finish(): void {
@@ -200,27 +242,38 @@ function boundedEvents(
     finished();
   }
 
+  /** Ends the stream, with an error for the request where it has no answer and will get none. */
   function ended(controller: ReadableStreamDefaultController<Uint8Array>, error?: unknown): void {
     finish();
-    const isBroken = !isAnswered && !isTooLong && !hasIds;
-    const message = "the server has not answered.";
-    if (isBroken)
-      controller.enqueue(encoder.encode(written({ data: errorMessage(asked, message, brokenOff) })));
-    if (error === undefined || isBroken || isTooLong) controller.close();
+    const goesOn = hasIds && !signal.aborted && !isTooLong;
+    const isOpen = asked.id !== undefined && !isAnswered && !goesOn;
+    const failure = isTooLong
+      ? errorMessage(asked, tooLong(limit))
+      : errorMessage(asked, "the server has not answered.", brokenOff);
+    if (isOpen) controller.enqueue(encoder.encode(written({ data: failure })));
+    if (error === undefined || isOpen || isTooLong) controller.close();
     else controller.error(error);
   }
 
+  let isFirst = true;
   return new ReadableStream({
     async pull(controller) {
       try {
-        while (out === "" && !isTooLong) {
+        for (;;) {
+          if (!isFirst) await yieldThread();
+          isFirst = false;
+          const some = takeSome();
+          if (some !== "") controller.enqueue(encoder.encode(some));
+          if (isAnswered || (isTooLong && arrived.length === 0)) {
+            void reader.cancel().catch(() => undefined); // the connection is closed, whatever its server does
+            return ended(controller);
+          }
+          if (some !== "") return;
+          if (arrived.length > 0) continue;
           const { value } = await reader.read();
           if (!value) return ended(controller);
           feed(value);
         }
-        if (out !== "") controller.enqueue(encoder.encode(out));
-        out = "";
-        if (isTooLong) controller.close();
       } catch (error) {
         ended(controller, error);
       }
@@ -230,12 +283,6 @@ function boundedEvents(
       return reader.cancel(reason);
     },
   });
-}
-
-/** Whether an event has the response to a request. */
-function isAnswer(data: string, { id }: Asked): boolean {
-  const message = parseBounded(data, valuesOfList);
-  return isJsonObject(message) && message.id === id && message.method === undefined;
 }
 
 function written({ id, event, data }: Pick<EventSourceMessage, "id" | "event" | "data">): string {

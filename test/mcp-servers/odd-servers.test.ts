@@ -4,6 +4,7 @@ import { describe, type TestContext, test } from "node:test";
 import { connectTools } from "../../adapters/mcp-servers/mod.ts";
 import type { Log } from "../../core/mod.ts";
 import { createManualClock } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
 import { find, type Intercept, startToolServer } from "./tool-server.ts";
 
 /** Connects to a server that answers as told. */
@@ -90,6 +91,92 @@ describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
       assert.equal(tools.list().length, 1);
     });
   }
+
+  const note = `data: ${JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: 1 } })}\n\n`;
+  const answerTo = (id: unknown) =>
+    `data: ${JSON.stringify({ jsonrpc: "2.0", id, result: said("It is sent.") })}\n\n`;
+
+  test("what follows the answer to a call is not read on", async (t) => {
+    let taken: Promise<number> | undefined;
+    const { call } = await start(
+      t,
+      on("tools/call", (response, id) => {
+        taken = endless(response, answerTo(id), note.repeat(1_000), "text/event-stream");
+        return true;
+      }),
+    );
+    assert.equal(await call(), "It is sent.");
+    assert.ok(((await taken) ?? 0) < 50_000_000);
+  });
+
+  for (const [kind, begin] of [
+    ["notifications", note],
+    ["events with ids", note.replace("data", "id: 1\ndata")],
+    ["nothing", ""],
+  ] as const) {
+    test(`a call that is cancelled is not read on, where the server sends ${kind}`, async (t) => {
+      const closed = createGate();
+      const begun = createGate();
+      let asked = 0;
+      const { tools } = await start(
+        t,
+        on("tools/call", (response) => {
+          asked++;
+          response.on("close", closed.open);
+          response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+          response.write(begin, begun.open);
+          return true;
+        }),
+      );
+      const cancelling = new AbortController();
+      const called = tools.list()[0]?.run({ number: 7 }, { callId: "c", signal: cancelling.signal });
+      await begun.opened;
+      cancelling.abort();
+      await assert.rejects(async () => called);
+      await closed.opened;
+      assert.equal(asked, 1);
+    });
+  }
+
+  test("a flood of notifications lets others have the thread", async (t) => {
+    const { call } = await start(
+      t,
+      on("tools/call", (response, id) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.end(note.repeat(5_000) + answerTo(id));
+        return true;
+      }),
+    );
+    let [read, most] = [0, 0];
+    const { parse } = JSON;
+    t.mock.method(JSON, "parse", (text: string) => {
+      most = Math.max(most, ++read);
+      return parse(text);
+    });
+    const turns = setInterval(() => {
+      read = 0;
+    }, 0);
+    t.after(() => clearInterval(turns));
+    assert.equal(await call(), "It is sent.");
+    assert.ok(most < 500, `${most} messages were read at once`);
+  });
+
+  test("a server that asks without end, and takes no answer, is answered a few times", async (t) => {
+    let answers = 0;
+    const ping = `data: ${JSON.stringify({ jsonrpc: "2.0", id: "p", method: "ping" })}\n\n`;
+    const { call } = await start(t, (message, response) => {
+      if (message.method === "tools/call") {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.end(ping.repeat(2_000) + answerTo(message.id));
+        return true;
+      }
+      if (message.method !== undefined) return false;
+      answers++;
+      return true;
+    });
+    assert.equal(await call(), "It is sent.");
+    assert.ok(answers > 0 && answers < 100, `${answers} answers`);
+  });
 
   for (const type of ["application/json", "text/event-stream"]) {
     test(`a result of far more values than text fails its call alone (${type})`, async (t) => {
