@@ -32,7 +32,7 @@ export interface Decided {
  */
 export async function decide(
   store: Store,
-  { owner, endUser, conversationId, twin, decisions, claim }: Deciding,
+  { owner, endUser, conversationId, twin, decisions }: Deciding,
   { seq, after, forkAt, replaces }: Place,
 ): Promise<Decided | NotStored | undefined> {
   if (!decisions && twin.confirm.length === 0) return undefined;
@@ -41,8 +41,6 @@ export async function decide(
   const known = new Set(pending?.calls.map(({ callId }) => callId));
   const unknown = Object.keys(decisions ?? {}).filter((id) => !known.has(id));
   if (unknown.length > 0) {
-    const made = claim && (await store.findClaim(claim));
-    if (made) return { result: "claimed", claim: made }; // by an equal request, which has decided
     const now = await store.getConversation({ owner, endUser }, conversationId);
     if (!now) return { result: "not_found" };
     const { replyId, logLength, lastMessageId } = now;

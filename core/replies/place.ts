@@ -8,6 +8,8 @@
 import type { IdempotencyClaim, MadeClaim, MessageRecord } from "../store/records.ts";
 import type { BeginReply, ConversationEnd, NotStored, Reach } from "../store/store.ts";
 import {
+  ApiError,
+  answeredByPerson,
   conversationBusy,
   conversationNotFound,
   messageNotFound,
@@ -38,21 +40,23 @@ export interface Place
   extends Pick<BeginReply, "forkAt" | "replaces">,
     Pick<MessageRecord, "seq" | "after"> {}
 
-/** It was not stored, because it is for a twin while a person answers, or the other way round. */
-export type AnsweredBy = Extract<NotStored, { result: "answered_by" }>;
+/** Stores a message in a place, if it still is one. */
+export type Attempt<Stored extends object> = (
+  place: Place,
+) => Promise<{ readonly stored: Stored } | NotStored>;
 
 /**
  * Stores a message where its conversation goes on, however often that changes meanwhile.
  *
  * @throws {ApiError} `conversation_busy`, `conversation_not_found`, `message_not_found`, `too_many_branches`,
- * `validation_error`, `budget_exceeded`
+ * `validation_error`, `budget_exceeded`, `answered_by_person`
  */
 export async function storeInPlace<Stored extends object>(
   context: ReplyContext,
   running: RunningReplies,
   message: Placed,
-  attempt: (place: Place) => Promise<{ readonly stored: Stored } | NotStored>,
-): Promise<Stored | { readonly claim: MadeClaim } | AnsweredBy> {
+  attempt: Attempt<Stored>,
+): Promise<Stored | { readonly claim: MadeClaim }> {
   const { conversations, changes } = context;
   const { conversationId } = message;
   let end = conversations.endOf(conversationId);
@@ -70,7 +74,7 @@ export async function storeInPlace<Stored extends object>(
         case "claimed":
           return { claim: result.claim };
         case "answered_by":
-          return result;
+          throw answeredByPerson();
         case "busy":
           if (!message.replaces) throw conversationBusy(result.replyId);
           replaced?.settle(false);
@@ -89,6 +93,13 @@ export async function storeInPlace<Stored extends object>(
           conversations.moved(conversationId, end);
       }
     }
+  } catch (error) {
+    // An equal request may have done what refuses this one: come in the reply's place, decided of the calls, or filled the limit.
+    const { claim } = message;
+    const mayBeMade = error instanceof ApiError && claim && !claim.replaces;
+    const made = mayBeMade ? await context.store.findClaim(claim) : undefined;
+    if (made) return { claim: made };
+    throw error;
   } finally {
     replaced?.settle(false);
   }

@@ -11,12 +11,12 @@ import { type BeginReply, type BeginResult, type NotStored, StoreUnavailable } f
 import type { TokenBudget, TokenReservation } from "../store/token-budgets.ts";
 import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
-import { ApiError, answeredByPerson, tooMuchAtOnce, validationError } from "../wire/errors.ts";
+import { ApiError, tooMuchAtOnce, validationError } from "../wire/errors.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import { decide } from "./decisions.ts";
 import type { ReplyFeed } from "./feed.ts";
 import { budgetsOf, questionBytes, type RunningLimit, reservationOf, tellReached } from "./limits.ts";
-import { type Placed, storeInPlace } from "./place.ts";
+import { type Attempt, type Placed, storeInPlace } from "./place.ts";
 import type { Producer } from "./producer.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
@@ -67,8 +67,14 @@ interface Alone {
   readonly message: MessageRecord;
 }
 
-/** The result of a send: the reply to follow, and as it was stored when it began. */
-export type Sent = { readonly feed: ReplyFeed; readonly reply: MessageRecord } | Claimed;
+/** A reply to follow, and as it was stored when it began. */
+interface Begun {
+  readonly feed: ReplyFeed;
+  readonly reply: MessageRecord;
+}
+
+/** The result of a send. */
+export type Sent = Begun | Claimed;
 
 /** The result of a say. */
 export type Said = Alone | Claimed;
@@ -87,41 +93,35 @@ export async function formatProblem(
  *
  * @throws {ApiError} also `answered_by_person`, while a person answers
  */
-export async function sendMessage(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent> {
-  const sent = await askTwin(context, running, send);
-  if ("result" in sent) throw answeredByPerson();
-  return sent;
+export function sendMessage(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent> {
+  return storeInPlace(context, running, send, askTwin(context, running, send));
 }
 
 /**
  * Stores a question and its reply, and has the reply produced; or, while a person answers, the question alone, which waits.
  * Which of the two is decided by the transaction that stores it.
  */
-export async function sendOrWait(
-  context: ReplyContext,
-  running: RunningReplies,
-  send: Send,
-): Promise<Sent | Said> {
-  for (;;) {
-    const sent = await askTwin(context, running, send);
-    if (!("result" in sent)) return sent;
-    if (send.decisions) {
-      const message = "must be left out: a person answers in this conversation";
-      throw validationError([{ path: "calls", message }]);
+export function sendOrWait(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent | Said> {
+  const ask: Attempt<Begun | Alone> = askTwin(context, running, send);
+  const wait = storeAlone(context, { ...send, role: "user", author: null }, true);
+  return storeInPlace(context, running, send, async (place) => {
+    for (let attempt = ask; ; attempt = attempt === ask ? wait : ask) {
+      const result = await attempt(place);
+      if (!("result" in result) || result.result !== "answered_by") return result;
+      if (send.decisions) {
+        const message = "must be left out: a person answers in this conversation";
+        throw validationError([{ path: "calls", message }]);
+      }
     }
-    const waits = await storeAlone(context, running, { ...send, role: "user", author: null }, true);
-    if (!("result" in waits)) return waits;
-  }
+  });
 }
 
 /** Stores a message without a reply. */
-export async function sayMessage(context: ReplyContext, running: RunningReplies, say: Say): Promise<Said> {
-  const said = await storeAlone(context, running, say, false);
-  if ("result" in said) throw new Error("A message that nobody has to answer was refused for who answers.");
-  return said;
+export function sayMessage(context: ReplyContext, running: RunningReplies, say: Say): Promise<Said> {
+  return storeInPlace(context, running, say, storeAlone(context, say, false));
 }
 
-function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
+function askTwin(context: ReplyContext, running: RunningReplies, send: Send): Attempt<Begun> {
   const { owner, endUser, conversationId, content, history, twin, claim } = send;
   const { limits, requestId, traceparent, readAlong = false, format, mayAsk = false, received } = send;
   const { engines, sha256, newId, clock } = context;
@@ -129,7 +129,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
   const ids = { question: newId("msg"), reply: newId("msg") };
   const engine = engines[twin.engine];
   const budgets = budgetsOf({ ...send, engine });
-  return storeInPlace(context, running, send, async (place) => {
+  return async (place) => {
     const { seq, after, forkAt, replaces } = place;
     const decided = await decide(context.store, send, place);
     if (decided && "result" in decided) return decided;
@@ -180,7 +180,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send) {
     tellReached(context, begun.reached);
     running.start(producer, begun.memory);
     return { stored: { feed: producer.feed, reply } };
-  });
+  };
 }
 
 /** A producer; or, where no more replies may run, why the message would have none in any case. */
@@ -228,11 +228,11 @@ async function expect(
 }
 
 /** `waits`: whether it is a question that waits for a person, and so is stored only while a person answers. */
-function storeAlone(context: ReplyContext, running: RunningReplies, say: Say, waits: boolean) {
+function storeAlone(context: ReplyContext, say: Say, waits: boolean): Attempt<Alone> {
   const { owner, endUser, conversationId, role, content, author, answeredBy, claim } = say;
   const { store, newId, clock, conversations, tells } = context;
-  const ids = { question: newId("msg"), reply: "" };
-  return storeInPlace(context, running, say, async ({ seq, after, forkAt, replaces }) => {
+  return async ({ seq, after, forkAt, replaces }) => {
+    const ids = { question: newId("msg"), reply: "" };
     const fields = { conversationId, content, twinRevision: null, seq, after };
     const { question } = newMessages(fields, ids, clock.now());
     const finishReason = role === "assistant" ? ("stop" as const) : null;
@@ -243,7 +243,7 @@ function storeAlone(context: ReplyContext, running: RunningReplies, say: Say, wa
     tellReached(context, added.reached);
     conversations.forget(conversationId); // its history has no pairs alone any more
     return { stored: { message } };
-  });
+  };
 }
 
 /** A question and its reply in progress. */

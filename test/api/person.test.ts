@@ -237,6 +237,18 @@ describe("messages without an engine", () => {
     assert.equal((await dataOf<MessageResource>(here)).after, messageId);
   });
 
+  test("while a person answers, a question takes the place of a running reply, too, and waits directly behind it", async () => {
+    await using chat = await openChat(inProcess);
+    const { messageId, run } = await chat.begin("1");
+    run.write("half");
+    await patch(chat, { answeredBy: "person" });
+    const waits = await chat.post("/messages", { content: "2", whenBusy: "replace", after: messageId });
+    assert.equal(waits.status, 202);
+    assert.equal((await dataOf<MessageResource>(waits)).after, messageId);
+    const { status, content } = await chat.message(messageId);
+    assert.deepEqual([status, content], ["cancelled", "half"]);
+  });
+
   test("a message goes on from what was said, and from a question without a reply, but not from one that has one", async () => {
     await using chat = await openChat(inProcess);
     const first = await dataOf<MessageResource>(await chat.post("/messages", said));

@@ -94,6 +94,23 @@ test("of two processes that take the place of a reply at once, neither loses a m
   for (const other of others) await other[Symbol.asyncDispose]();
 });
 
+for (const body of [said, { content: "2" }]) {
+  test(`what is sent to two processes at once in the place of a reply is stored once: ${JSON.stringify(body)}`, async () => {
+    await using chat = await openChat(inProcess, shared());
+    const { messageId } = await chat.begin("1");
+    await using other = await chat.another();
+    const headers = { "Idempotency-Key": "once", Prefer: "respond-async" };
+    const answers = Promise.all(
+      [chat, other].map(({ post }) =>
+        post("/messages", { ...body, whenBusy: "replace", after: messageId }, headers),
+      ),
+    );
+    await chat.clock.advance(2000);
+    const sent = await Promise.all((await answers).map((answer) => dataOf<{ id: string }>(answer)));
+    assert.equal(new Set(sent.map(({ id }) => id)).size, 1);
+  });
+}
+
 test("a reply that was stopped for a message that is refused then ends as cancelled", async () => {
   const { store } = shared();
   await using chat = await openChat(inProcess, { store });
