@@ -20,6 +20,7 @@ import { type Attempt, type Placed, storeInPlace } from "./place.ts";
 import type { Producer } from "./producer.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
+import { exchangeOf } from "./stored-reply.ts";
 
 /** How long to wait for the store to say whether a send was stored, in milliseconds. */
 const lookMs = 2000;
@@ -209,22 +210,28 @@ async function prepare(
  * reply ends that it takes the place of, which the store does not know yet.
  */
 async function expect(
-  { conversations }: ReplyContext,
+  context: ReplyContext,
   { production, memory }: Producer,
   budgets: readonly TokenBudget[],
   replaces: EndReply | undefined,
 ): Promise<TokenReservation> {
   const { owner, twin, question, reply, format } = production;
   const { conversationId, after } = question;
-  const stored = production.history ?? (await conversations.historyBehind(owner, conversationId, after));
-  const history = replaces
-    ? [...stored, { role: "assistant", content: replaces.content ?? "" } as const]
-    : stored;
+  const stored =
+    production.history ?? (await context.conversations.historyBehind(owner, conversationId, after));
+  const history = replaces ? [...stored, ...(await toldOfReplaced(context, replaces))] : stored;
   const bytes = production.history ? 0 : questionBytes("", history);
   if (!memory.reserve(bytes)) throw tooMuchAtOnce();
   const reservation = reservationOf(reply, budgets, { twin, content: question.content, history, format });
   memory.count(-bytes); // the producer reads it again, often from the cache
   return reservation;
+}
+
+/** What histories will have of a reply that ends, and of its question. */
+async function toldOfReplaced({ store }: ReplyContext, end: EndReply): Promise<readonly HistoryMessage[]> {
+  const { reply, question } = await exchangeOf(store, end);
+  const { content = reply?.content } = end;
+  return question && content ? [question, { role: "assistant", content }] : [];
 }
 
 /** `waits`: whether it is a question that waits for a person, and so is stored only while a person answers. */

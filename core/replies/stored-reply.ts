@@ -14,6 +14,7 @@ import {
   mostCharactersRead,
   questionKey,
 } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
 import type { ReplyContext } from "./context.ts";
 import { cancelled } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
@@ -25,14 +26,24 @@ const pollMs = 250;
 /** That pause after the first look, if signals announce changes: only lost signals wait for it. */
 const idlePollMs = 1000;
 
+/** A reply as it is stored, and its question. */
+export async function exchangeOf(
+  store: Pick<Store, "getMessage">,
+  { owner, id }: Pick<EndReply, "owner" | "id">,
+): Promise<{ readonly reply: MessageRecord | undefined; readonly question: MessageRecord | undefined }> {
+  const whole = { characters: mostCharactersRead };
+  const reply = await store.getMessage({ owner }, id, whole);
+  const question = reply && (await store.getMessage({ owner }, reply.after ?? "", whole));
+  return { reply, question };
+}
+
 /** How a reply ends that this process does not produce: with the text and the sources that are stored by then. */
 export async function endOfStored(
   { store, clock, sha256, tells }: ReplyContext,
   { owner, conversationId, id }: Pick<EndReply, "owner" | "conversationId" | "id">,
   state: FinalState,
 ): Promise<EndReply> {
-  const reply = await store.getMessage({ owner }, id, { conversationId, characters: 0 });
-  const question = await store.getMessage({ owner }, reply?.after ?? "", { characters: mostCharactersRead });
+  const { question } = await exchangeOf(store, { owner, id });
   const unanswered = question && questionKey(question.content, sha256);
   return { owner, conversationId, id, ...state, completedAt: clock.now(), unanswered, tells };
 }

@@ -6,7 +6,6 @@
  */
 
 import { type Repetition, repeat } from "../base/clock.ts";
-import { mostCharactersRead } from "../store/records.ts";
 import type { AbandonedReply } from "../store/store.ts";
 import type { Twin } from "../twins/twins.ts";
 import type { Production, ReplyContext } from "./context.ts";
@@ -15,7 +14,7 @@ import { cancelled, failed } from "./draft.ts";
 import { tellReached } from "./limits.ts";
 import type { RunningReplies } from "./running.ts";
 import { newLease } from "./saver.ts";
-import { endOfStored } from "./stored-reply.ts";
+import { endOfStored, exchangeOf } from "./stored-reply.ts";
 
 /** Pause between two looks, in milliseconds. */
 const sweepMs = 2000;
@@ -166,18 +165,13 @@ const mostAttempts = 2;
 async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promise<Production | undefined> {
   if (found.cancelRequested || found.lastAttempt || found.attempt >= mostAttempts) return undefined;
   const { store, engines } = context;
-  const { owner, conversationId, id } = found;
-  const characters = mostCharactersRead;
-  const [conversation, reply] = await Promise.all([
-    store.getConversation({ owner }, conversationId),
-    store.getMessage({ owner }, id, { conversationId, characters }),
-  ]);
-  if (!conversation || !reply) return undefined;
+  const { owner, conversationId } = found;
+  const conversation = await store.getConversation({ owner }, conversationId);
+  const { reply, question } = await exchangeOf(store, found);
+  if (!conversation || !reply || !question) return undefined;
   const twin = await twinOf(context, owner, conversation.twinId, reply.twinRevision);
   const engine = twin && engines[twin.engine];
   if (!engine || (reply.content !== "" && !engine.continues)) return undefined;
-  const question = await store.getMessage({ owner }, reply.after ?? "", { characters });
-  if (!question) return undefined;
   const decided = twin.confirm.length === 0 ? undefined : await decidedBefore(store, owner, question);
   const next = { ...reply, attempt: found.attempt + 1, continuedFrom: reply.content.length };
   const lease = newLease(context);

@@ -514,3 +514,26 @@ test("a reply in whose place a message comes is told with all of its words where
   assert.deepEqual(toldBefore(chat), ["One?", "First."]);
   assert.equal((await dataOf<MessageResource>(await replaced)).status, "cancelled");
 });
+
+test("the question of a reply in whose place a message comes is reserved, too", async () => {
+  await using chat = await openWith();
+  const { key } = await keyWith(chat, { tokensPerDay: 100_000 });
+  const id = await chat.fixture.conversation(key, "scripted");
+  const path = `/conversations/${id}/messages`;
+  for (const [said, told] of [
+    ["First.", 1006],
+    ["", 0],
+  ] as const) {
+    const replaced = chat.fixture.call("POST", path, key, { content: "x".repeat(1000), after: null });
+    const run = await chat.engine.next();
+    run.write(said);
+    const sent = chat.fixture.call("POST", path, key, { content: "Hello?", whenBusy: "replace" });
+    const next = await chat.engine.next();
+    await replaced;
+    const last = chat.engine.turns.at(-1)?.history.reduce((sum, { content }) => sum + content.length, 0);
+    assert.equal(last, told);
+    assert.equal((await budgetsOf(chat, key))[0]?.reserved, 512 + Math.ceil((57 + told) / 4));
+    next.finish(usage(10));
+    await sent;
+  }
+});
