@@ -169,7 +169,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send): At
         lease,
         forkAt,
         replaces,
-        lastAttempt: history !== undefined || format !== undefined,
+        lastAttempt: history !== undefined || format !== undefined || (!mayAsk && twin.confirm.length > 0),
         ...(claim && { claim }),
         ...(reserves && { reserves }),
         decides: decided?.decides,

@@ -172,7 +172,7 @@ async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promis
   const twin = await twinOf(context, owner, conversation.twinId, reply.twinRevision);
   const engine = twin && engines[twin.engine];
   if (!engine || (reply.content !== "" && !engine.continues)) return undefined;
-  const decided = twin.confirm.length === 0 ? undefined : await decidedBefore(store, owner, question);
+  const decided = await decidedBefore(store, owner, question);
   const next = { ...reply, attempt: found.attempt + 1, continuedFrom: reply.content.length };
   const lease = newLease(context);
   return {
@@ -186,6 +186,7 @@ async function nextAttempt(context: ReplyContext, found: AbandonedReply): Promis
     requestId: undefined,
     traceparent: undefined,
     readAlong: false,
+    mayAsk: true, // else it was the last attempt
     decided,
   };
 }

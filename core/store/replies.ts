@@ -99,7 +99,7 @@ export interface BeginReply extends Reach {
   readonly reply: MessageRecord;
   readonly lease: Lease;
   readonly claim?: IdempotencyClaim;
-  /** Whether no other process can begin the reply again, as its history is not stored. Default false. */
+  /** Whether no other process can begin the reply again, as not all that its engine is told is stored. Default false. */
   readonly lastAttempt?: boolean | undefined;
   /** What it decides of the calls that wait with a reply, which must be open. Absent: nothing. */
   readonly decides?: { readonly replyId: string; readonly decisions: Decisions } | undefined;

@@ -4,9 +4,10 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { createTwinList } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import { withOutages } from "../support/chat.ts";
-import { inProcess } from "../support/harness.ts";
+import { inProcess, newTwin } from "../support/harness.ts";
 import type { Run } from "../support/scripted-engine.ts";
 import { named, type OpenAIFixture, openOpenAI, readData, retried } from "./fixture.ts";
 
@@ -26,10 +27,11 @@ interface TwoProcesses extends AsyncDisposable {
 async function openTwo(
   continues: "exact" | "partial" | undefined,
   ask: (first: OpenAIFixture) => Promise<Response>,
+  options: Parameters<typeof openOpenAI>[1] = {},
 ): Promise<TwoProcesses> {
   const store = { ...createMemoryStore(), exclusive: false };
   let away = false;
-  const first = await openOpenAI(inProcess, { store: withOutages(store, () => away) });
+  const first = await openOpenAI(inProcess, { store: withOutages(store, () => away), ...options });
   Object.defineProperty(first.engine, "continues", { value: continues });
   const other = await first.another({ store });
   await other.fixture.service.ready();
@@ -155,6 +157,16 @@ describe("a reply whose process died, for OpenAI's clients", { timeout: 300_000 
     await using two = await openTwo("exact", (first) =>
       first.send("POST", "/responses", { model: "ada", input, stream: true }),
     );
+    await two.expire();
+    assert.equal((await eventsOf(await two.resume(10))).at(-1)?.type, "response.failed");
+    assert.equal(two.first.engine.asked, 1);
+  });
+
+  test("where calls would wait for a person is not asked for again, as nobody can be asked", async () => {
+    const twins = createTwinList([
+      newTwin({ id: "ada", engine: "scripted", tools: ["a/b"], confirm: ["a/b"] }),
+    ]);
+    await using two = await openTwo("exact", respond, { twins });
     await two.expire();
     assert.equal((await eventsOf(await two.resume(10))).at(-1)?.type, "response.failed");
     assert.equal(two.first.engine.asked, 1);

@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createTwinList, type Log } from "../../core/mod.ts";
-import { type Store, StoreUnavailable } from "../../core/store/mod.ts";
+import { createMemoryStore, type Store, StoreUnavailable } from "../../core/store/mod.ts";
 import type { MessageResource } from "../../core/wire/schemas.ts";
-import { acceptedId, type Chat, withOutages } from "../support/chat.ts";
+import { acceptedId, type Chat, openChat, withOutages } from "../support/chat.ts";
 import type { EventReader } from "../support/event-reader.ts";
-import { dataOf, newTwin, type StreamEvent, textOf } from "../support/harness.ts";
+import { dataOf, inProcess, newTwin, type StreamEvent, textOf } from "../support/harness.ts";
 import type { Run } from "../support/scripted-engine.ts";
 import { type CutOff, type CutOffSetting, once, openCutOff } from "./cut-off.ts";
 
@@ -123,6 +123,37 @@ describe("a reply whose process died is gone on with by another one", () => {
       assert.equal(textOf(events), "One");
     });
   }
+
+  test("its calls may wait for the person, as before", async () => {
+    await using two = await openTwo({});
+    assert.equal(two.run.turn.mayAsk, true);
+    const run = await two.takenOver();
+    assert.equal(run.turn.mayAsk, true);
+    run.finish();
+  });
+
+  test("the calls that its question has decided are told, also if its twin asks for no more decisions", async () => {
+    const store: Store = { ...createMemoryStore(), exclusive: false };
+    let away = false;
+    const twin = newTwin({ id: "scripted", engine: "scripted", tools: ["a/b"], confirm: ["a/b"] });
+    const far = withOutages(store, () => away);
+    await using chat = await openChat(inProcess, { store: far, twins: createTwinList([twin]) });
+    const { run, stream } = await chat.begin("Hello?");
+    const pending = { calls: [{ callId: "1", name: "a/b", arguments: {} }], state: "{}" };
+    run.finish({ finishReason: "tool_calls", pending });
+    await stream.rest();
+    await chat.post("/messages", { calls: { 1: "approve" } }, { Prefer: "respond-async" });
+    await chat.engine.next();
+    const twins = createTwinList([newTwin({ id: "scripted", engine: "scripted" })]);
+    await using other = await chat.another({ store, twins });
+    await other.service.ready();
+    away = true;
+    await chat.clock.advance(35_000);
+    const again = await chat.engine.next();
+    assert.equal(again.turn.decided?.calls[0]?.decision, "approve");
+    again.finish();
+    away = false;
+  });
 
   test("the log says so", async () => {
     const logged: unknown[] = [];
