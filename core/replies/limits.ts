@@ -167,9 +167,9 @@ const estimated = new WeakSet<TwinEngine>();
 export function tellEstimated(
   { log }: { readonly log: Log },
   engine: TwinEngine | undefined,
-  { content, status, usage }: Pick<MessageRecord, "content" | "status" | "usage">,
+  { content, finishReason, usage }: Pick<MessageRecord, "content" | "finishReason" | "usage">,
 ): void {
-  if (!engine || usage || status !== "completed" || content === "" || estimated.has(engine)) return;
+  if (!engine || usage || finishReason !== "stop" || content === "" || estimated.has(engine)) return;
   estimated.add(engine);
   log(
     "warn",

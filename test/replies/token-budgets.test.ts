@@ -537,3 +537,17 @@ test("the question of a reply in whose place a message comes is reserved, too", 
     await sent;
   }
 });
+
+test("of a reply that a guard stops, it is not said that its model does not count", async () => {
+  const lines: string[] = [];
+  await using chat = await openWith({
+    guard: { input: () => ({ stop: "Not that." }) },
+    log: (_, message) => lines.push(message),
+  });
+  const { key } = await keyWith(chat, { tokensPerDay: 100_000 });
+  assert.equal((await send(chat, key)).status, 200);
+  assert.deepEqual(
+    lines.filter((line) => line.includes("does not count")),
+    [],
+  );
+});
