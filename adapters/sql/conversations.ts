@@ -15,6 +15,7 @@ import {
 import type {
   ConversationChange,
   ConversationStore,
+  DeletedConversation,
   Deletion,
   NamedConversation,
   Reach,
@@ -28,6 +29,7 @@ import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
 import { addToTotal, readPage, takeFromTotal } from "./lists.ts";
 import { findPath } from "./messages.ts";
 import { addPairs, digestsOf, setPairs } from "./metadata.ts";
+import { usedUp } from "./replies.ts";
 import {
   conversationColumns,
   conversationFromRow,
@@ -207,7 +209,7 @@ async function deleteConversation(
   id: string,
   at: number,
   { idleSince, tells }: Deletion = {},
-): Promise<ConversationRecord | undefined> {
+): Promise<DeletedConversation | undefined> {
   const { owner, endUser = null } = reach;
   // As it was found, so that the tokens of a reply in progress are settled, the right total is less, and what is used again
   // stays: else it is looked for again.
@@ -243,7 +245,7 @@ async function deleteConversation(
     if (result.committed) tellOf(tells, result.rows);
     const row = result.committed ? result.rows[1]?.[0] : undefined;
     if (row && isLong) await deleteRest(driver, owner, id);
-    if (row) return conversationFromRow(row);
+    if (row && result.committed) return { ...conversationFromRow(row), ...usedUp(result.rows) };
   }
 }
 

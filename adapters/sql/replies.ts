@@ -47,7 +47,7 @@ export function replyMethods(driver: SqlDriver): ReplyStore {
       tellOf(begin.replaces?.tells, stored.rows);
       // Read as the conversation is taken: without a statement of its own.
       const taken = stored.rows.flat().find((row) => "memory" in row);
-      return { result: "begun", memory: textOrNull(taken?.memory), ...told(stored.rows) };
+      return { result: "begun", memory: textOrNull(taken?.memory), ...usedUp(stored.rows) };
     },
 
     async addMessage(add) {
@@ -58,7 +58,7 @@ export function replyMethods(driver: SqlDriver): ReplyStore {
       );
       if ("result" in stored) return stored;
       tellOf(add.tells, stored.rows);
-      return { result: "added", ...told(stored.rows) };
+      return { result: "added", ...usedUp(stored.rows) };
     },
 
     async saveReply({ owner, id, content, sources, lastAttempt, yields, lease }): Promise<SaveResult> {
@@ -117,8 +117,8 @@ export function replyMethods(driver: SqlDriver): ReplyStore {
   };
 }
 
-/** What a reply that was replaced has used up. */
-function told(rows: readonly (readonly SqlRow[])[]) {
+/** The member of a result that has what a reply that ended with it has used up, if that is anything. */
+export function usedUp(rows: readonly (readonly SqlRow[])[]) {
   const reached = reachedIn(rows);
   return reached.length > 0 ? { reached } : {};
 }

@@ -129,7 +129,7 @@ async function* messagePieces(store: Store, reach: Reach, conversationId: string
 
 /** Deletes an end user's conversations with their messages, and stops their replies, wherever these run. */
 async function eraseConversations(
-  { store, clock, replies }: HandlerContext,
+  { store, clock, replies, tells }: HandlerContext,
   reach: Reach,
 ): Promise<{ conversations: number; messages: number }> {
   const erased = { conversations: 0, messages: 0 };
@@ -141,7 +141,9 @@ async function eraseConversations(
       messages += logLength;
       return index === 0 || messages <= messagesDeletedAtOnce;
     });
-    const deleted = await Promise.all(some.map(({ id }) => store.deleteConversation(reach, id, clock.now())));
+    const deleted = await Promise.all(
+      some.map(({ id }) => store.deleteConversation(reach, id, clock.now(), { tells })),
+    );
     for (const conversation of deleted) {
       if (!conversation) continue;
       erased.conversations++;

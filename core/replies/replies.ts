@@ -7,8 +7,8 @@
 
 import { InFlight, within } from "../base/clock.ts";
 import type { Holder } from "../base/memory-budget.ts";
-import type { ConversationRecord, MessageRecord } from "../store/records.ts";
-import type { Reach } from "../store/store.ts";
+import type { MessageRecord } from "../store/records.ts";
+import type { DeletedConversation, Reach } from "../store/store.ts";
 import type { HistoryMessage, ReplyFormat } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
 import { shuttingDown, tooMuchAtOnce } from "../wire/errors.ts";
@@ -21,7 +21,7 @@ import { type ConversationFollow, ConversationStreams } from "./conversation-str
 import { cancelled } from "./draft.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
 import { type FollowOptions, followReply } from "./follower.ts";
-import { RunningCounts, tooManyRunning } from "./limits.ts";
+import { RunningCounts, tellReached, tooManyRunning } from "./limits.ts";
 import { startRetention } from "./retention.ts";
 import { RunningReplies, tellHost } from "./running.ts";
 import {
@@ -212,7 +212,8 @@ export class Replies {
   }
 
   /** Forgets a conversation that was deleted, and stops its reply, wherever that runs. */
-  drop({ id, replyId }: Pick<ConversationRecord, "id" | "replyId">): void {
+  drop({ id, replyId, reached }: Pick<DeletedConversation, "id" | "replyId" | "reached">): void {
+    tellReached(this.#context, reached);
     this.#context.conversations.forget(id);
     this.#context.changes.tell(id);
     if (replyId === null || this.#running.stop(replyId, "lost")) return;

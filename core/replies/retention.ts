@@ -7,7 +7,8 @@
 
 import { repeat } from "../base/clock.ts";
 import { idleConversations, idleMemories } from "../store/portions.ts";
-import { type ConversationRecord, dayMs } from "../store/records.ts";
+import { dayMs } from "../store/records.ts";
+import type { DeletedConversation } from "../store/store.ts";
 import type { ReplyContext } from "./context.ts";
 
 /** Pause between two looks, in milliseconds. */
@@ -25,7 +26,7 @@ export interface RetentionOptions
   /** After how many days without a message a conversation is deleted. */
   readonly days: number;
   /** Forgets a conversation that was deleted. */
-  readonly drop: (conversation: ConversationRecord) => void;
+  readonly drop: (conversation: DeletedConversation) => void;
 }
 
 /** Deletes what was not used for long, at once and then every hour. Returns a function that stops this. */

@@ -7,6 +7,7 @@
 import type { IdempotencyClaim, MadeClaim } from "./claims.ts";
 import type { MessageRecord } from "./messages.ts";
 import type { IdleListing, IdleSlice, Listing, Reach, Slice } from "./slices.ts";
+import type { ReachedBudget } from "./token-budgets.ts";
 import type { TellingWrite } from "./webhooks.ts";
 
 /** Who answers in a conversation. */
@@ -103,6 +104,12 @@ export interface ConversationSlice extends Slice {
 /** A conversation that was not used for long. */
 export type IdleConversation = Pick<ConversationRecord, "owner" | "id" | "logLength">;
 
+/** A conversation as it was when it was deleted. */
+export interface DeletedConversation extends ConversationRecord {
+  /** What its reply in progress has used up. Absent: nothing. */
+  readonly reached?: readonly ReachedBudget[] | undefined;
+}
+
 /** A condition of a deletion, and what it tells. */
 export interface Deletion extends TellingWrite {
   /** Only if it was not used since this moment. Absent: in any case. */
@@ -177,7 +184,7 @@ export interface ConversationStore {
     id: string,
     at: number,
     how?: Deletion,
-  ): Promise<ConversationRecord | undefined>;
+  ): Promise<DeletedConversation | undefined>;
   /** Conversations of all owners whose last message, or beginning, is before a moment, and in which no reply is in progress. */
   findIdleConversations(
     slice: IdleSlice<Pick<IdleConversation, "owner" | "id">>,

@@ -193,7 +193,8 @@ function addMessage(records: MemoryRecords, add: AddMessage): AddResult {
   return { result: "added", ...reachedIn(reached) };
 }
 
-function reachedIn(reached: readonly ReachedBudget[]) {
+/** The member of a result that has what was reached, if anything was. */
+export function reachedIn(reached: readonly ReachedBudget[]) {
   return reached.length > 0 ? { reached } : {};
 }
 
@@ -268,7 +269,12 @@ function store(owned: OwnerRecords, ...entries: [MessageEntry, ...MessageEntry[]
   };
 }
 
-function endRunning(records: MemoryRecords, entry: MessageEntry, end: EndReply): readonly ReachedBudget[] {
+/** Ends a reply in progress. Returns what it has used up. */
+export function endRunning(
+  records: MemoryRecords,
+  entry: MessageEntry,
+  end: EndReply,
+): readonly ReachedBudget[] {
   const { conversation, record } = entry;
   const { owner, completedAt: at, status, handsOver, tells } = end;
   const isNew = conversation.record.waitingSince === null;
@@ -307,7 +313,7 @@ function endEntry(entry: MessageEntry, end: EndReply): void {
 }
 
 /** Counts a stored reply that ends. */
-export function countEntry(
+function countEntry(
   records: MemoryRecords,
   { conversation }: MessageEntry,
   end: Pick<CountedReply, "completedAt" | "usage">,

@@ -27,13 +27,28 @@ import {
   removeByAge,
   removeFromList,
 } from "./memory-records.ts";
-import { countEntry, forgetUsage, replyMethods, takeOverMethods, usageMethods } from "./memory-replies.ts";
+import {
+  endRunning,
+  forgetUsage,
+  reachedIn,
+  replyMethods,
+  takeOverMethods,
+  usageMethods,
+} from "./memory-replies.ts";
 import { reviewMethods } from "./memory-review.ts";
-import { forgetTokenSums, settle, sweepTokenSums, tokenBudgetMethods } from "./memory-token-budgets.ts";
-import { forgetDeliveries, subjectIn, tell, tellReached, webhookMethods } from "./memory-webhooks.ts";
+import { forgetTokenSums, sweepTokenSums, tokenBudgetMethods } from "./memory-token-budgets.ts";
+import { forgetDeliveries, tell, webhookMethods } from "./memory-webhooks.ts";
 import { lengthOf, pathTo, wholePath } from "./path.ts";
-import { type ConversationRecord, eventOfEnd, isLiveKey, lastUseOf } from "./records.ts";
-import type { ConversationSlice, ConversationStore, KeyStore, Listing, Reach, Store } from "./store.ts";
+import { type ConversationRecord, isLiveKey, lastUseOf } from "./records.ts";
+import type {
+  ConversationSlice,
+  ConversationStore,
+  DeletedConversation,
+  KeyStore,
+  Listing,
+  Reach,
+  Store,
+} from "./store.ts";
 import type { Telling } from "./webhooks.ts";
 
 /**
@@ -258,26 +273,24 @@ function deleteConversation(
   entry: ConversationEntry,
   at: number,
   tells: Telling | undefined,
-): ConversationRecord {
-  dropClaimsOn(records, entry.record);
-  const { id, owner, endUser, twinId } = entry.record;
+): DeletedConversation {
+  const { record, messages } = entry;
+  dropClaimsOn(records, record);
+  const { id, owner, endUser, twinId } = record;
   const owned = recordsOf(records, owner);
   owned.conversations.delete(id);
-  owned.conversationsByName.delete(nameOf(endUser, entry.record));
+  owned.conversationsByName.delete(nameOf(endUser, record));
   removeByAge(owned.conversationsByAge, entry);
   removeFromList(owned.conversationsByTwin, twinId, entry);
   if (endUser !== null) removeFromList(owned.conversationsByEndUser, endUser, entry);
-  for (const message of entry.messages) {
+  const ended = { status: "cancelled", finishReason: "cancelled", usage: null, error: null } as const;
+  const reached = messages.flatMap((message) => {
     owned.messages.delete(message.record.id);
-    if (!records.running.delete(message)) continue;
-    countEntry(records, message, { completedAt: at, usage: null });
-    const { id: messageId, content } = message.record;
-    const reached = settle(records, { id: messageId, tokens: undefined, text: content });
-    tellReached(records, tells, { owner, at, endUser, reached });
-    const subject = subjectIn(entry, messageId);
-    tell(records, tells, { owner, event: eventOfEnd("cancelled"), at, subject });
-  }
-  return entry.record;
+    if (!records.running.has(message)) return [];
+    const end = { owner, conversationId: id, id: message.record.id, completedAt: at, tells, ...ended };
+    return endRunning(records, message, end);
+  });
+  return { ...record, ...reachedIn(reached) };
 }
 
 function claimMethods(

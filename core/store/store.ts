@@ -26,6 +26,7 @@ export type {
   ConversationEnd,
   ConversationSlice,
   ConversationStore,
+  DeletedConversation,
   Deletion,
   IdleConversation,
   NamedConversation,

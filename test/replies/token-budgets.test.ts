@@ -551,3 +551,26 @@ test("of a reply that a guard stops, it is not said that its model does not coun
     [],
   );
 });
+
+for (const what of ["deleted", "erased"]) {
+  test(`what a reply took that is ${what} is told in the log and to webhooks, where a budget is reached by it`, async () => {
+    const lines: object[] = [];
+    await using chat = await openWith({ log: (_, message, fields) => lines.push({ message, ...fields }) });
+    const { call, token } = chat.fixture;
+    const url = "https://example.com/";
+    const hook = await call("POST", "/webhooks", await token(), { url, events: ["budget.reached"] });
+    const { key } = await keyWith(chat, { tokensPerDay: 18 });
+    const made = await call("POST", "/conversations", key, { twinId: "scripted", endUser: "ann" });
+    const { id } = await dataOf<{ id: string }>(made);
+    const sent = call("POST", `/conversations/${id}/messages`, key, { content: "Hello?" });
+    (await chat.engine.next()).write("1234");
+    await chat.clock.advance(1000);
+    await call("DELETE", what === "deleted" ? `/conversations/${id}` : "/end-users/ann", key);
+    await sent;
+    assert.equal((await budgetsOf(chat, key))[0]?.used, 16);
+    assert.equal(lines.filter((line) => "percent" in line && line.percent === 80).length, 1);
+    const { id: hookId } = await dataOf<{ id: string }>(hook);
+    const told = await call("GET", `/webhooks/${hookId}/deliveries`, await token());
+    assert.equal((await dataOf<object[]>(told)).length, 1);
+  });
+}
