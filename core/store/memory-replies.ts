@@ -235,12 +235,7 @@ function takePlace(
   if (isBranch) branches.push({ seq, from });
   if (forkAt !== undefined) conversation.path = pathTo(forkAt, path, branches);
   keepClaim(records, claim, resourceId);
-  if (running && replaces) {
-    const { tells, completedAt: at } = replaces;
-    const { endUser: person } = conversation.record;
-    tellReached(records, tells, { owner, at, endUser: person, reached: reserved.reached });
-    endRunning(records, running, replaces);
-  }
+  if (running && replaces) endRunning(records, running, replaces, reserved.reached);
   return { owned, conversation, reached: reserved.reached };
 }
 
@@ -269,24 +264,24 @@ function store(owned: OwnerRecords, ...entries: [MessageEntry, ...MessageEntry[]
   };
 }
 
-/** Ends a reply in progress. Returns what it has used up. */
+/** Ends a reply in progress. Returns what it has used up. `reached`: that, if it is settled already. */
 export function endRunning(
   records: MemoryRecords,
   entry: MessageEntry,
   end: EndReply,
+  reached: readonly ReachedBudget[] = settle(records, settlementOf(entry, end)),
 ): readonly ReachedBudget[] {
   const { conversation, record } = entry;
-  const { owner, completedAt: at, status, handsOver, tells } = end;
-  const isNew = conversation.record.waitingSince === null;
-  const reached = settle(records, settlementOf(entry, end));
-  tellReached(records, tells, { owner, at, endUser: conversation.record.endUser, reached });
+  const { owner, completedAt: at, usage, status, handsOver, tells } = end;
+  const { endUser, twinId, waitingSince } = conversation.record;
+  tellReached(records, tells, { owner, at, endUser, reached });
   endEntry(entry, end);
-  countEntry(records, entry, end);
+  addUsage(records, { owner, endUser, twinId, completedAt: at, usage });
   records.running.delete(entry);
   const event = eventOfEnd(status);
   tell(records, tells, { owner, event, at, subject: subjectIn(conversation, record.id) });
   const question = subjectIn(conversation, record.after ?? record.id);
-  if (handsOver && isNew)
+  if (handsOver && waitingSince === null)
     tell(records, tells, { owner, event: "conversation.waiting", at, subject: question });
   return reached;
 }
@@ -310,17 +305,6 @@ function endEntry(entry: MessageEntry, end: EndReply): void {
     answeredBy: end.handsOver ? "person" : answeredBy,
     waitingSince: end.handsOver ? (waitingSince ?? entry.record.createdAt) : waitingSince,
   };
-}
-
-/** Counts a stored reply that ends. */
-function countEntry(
-  records: MemoryRecords,
-  { conversation }: MessageEntry,
-  end: Pick<CountedReply, "completedAt" | "usage">,
-): void {
-  const { owner, endUser, twinId } = conversation.record;
-  const { completedAt, usage } = end;
-  addUsage(records, { owner, endUser, twinId, completedAt, usage });
 }
 
 /** Adds a reply that has ended. */
