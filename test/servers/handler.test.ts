@@ -285,6 +285,25 @@ test("a host's server sends 100 Continue only once if it does so by itself", asy
   assert.deepEqual(statusesOf(await sendBytes(fixture.url, request, body)), [100, 201]);
 });
 
+test("all who read the OpenAPI document are given the same bytes", async () => {
+  const { server, transport } = hosted();
+  await using fixture = await openFixture(transport);
+  const written = new Set<ArrayBufferLike>();
+  server.prependListener("request", (_, response) => {
+    const write = response.write.bind(response) as (piece: Uint8Array) => boolean;
+    const watched = (piece: Uint8Array) => {
+      written.add(piece.buffer);
+      return write(piece);
+    };
+    Object.assign(response, { write: watched });
+  });
+  for (let count = 0; count < 3; count++) {
+    const headers = { "Accept-Encoding": "identity" };
+    await (await fixture.call("GET", "/openapi.json", "", undefined, headers)).text();
+  }
+  assert.equal(written.size, 1);
+});
+
 test("a host may strip the path that it mounted the service under", async () => {
   await using mounted = await openFixture(inProcess, { basePath: "/chat" });
   const handler = toNodeHandler(mounted.service);

@@ -36,17 +36,19 @@ export function writeWhole(
   cutIfStalled(response);
 }
 
-/** Writes the last part of a body. */
+/** Writes the last part of a body. Bytes are not copied: many clients may be sent the same. */
 function endWith(text: string | Uint8Array, response: ServerResponse): void {
   const length = Buffer.byteLength(text);
-  if (length > pieceBytes) writePieces(Buffer.from(text), response);
-  else if (typeof text === "string" && length === text.length)
-    response.end(text, "latin1"); // ASCII, as most texts are: this is faster
-  else response.end(Buffer.from(text)); // a head that is sent with a text in UTF-8 would be in UTF-8, too
+  if (length <= pieceBytes && length === text.length && typeof text === "string")
+    return void response.end(text, "latin1"); // ASCII, as most texts are: this is faster
+  // A head that is sent with a text in UTF-8 would be in UTF-8, too.
+  const bytes = typeof text === "string" ? Buffer.from(text) : text;
+  if (length > pieceBytes) writePieces(bytes, response);
+  else response.end(bytes);
 }
 
 /** Writes bytes piece by piece, as the client takes them, and ends the response. */
-function writePieces(bytes: Buffer, response: ServerResponse): void {
+function writePieces(bytes: Uint8Array, response: ServerResponse): void {
   let written = 0;
   function writeOn(): void {
     while (written < bytes.length) {
