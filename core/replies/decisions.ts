@@ -32,8 +32,8 @@ export interface Decided {
  */
 export async function decide(
   store: Store,
-  { owner, endUser, conversationId, twin, decisions }: Deciding,
-  { seq, after, forkAt, replaces }: Place,
+  { owner, endUser, conversationId, twin, decisions, replaces }: Deciding,
+  { seq, after, forkAt }: Place,
 ): Promise<Decided | NotStored | undefined> {
   if (!decisions && twin.confirm.length === 0) return undefined;
   const found = after === null ? undefined : await store.readCalls(owner, after);
@@ -44,7 +44,7 @@ export async function decide(
     const now = await store.getConversation({ owner, endUser }, conversationId);
     if (!now) return { result: "not_found" };
     const { replyId, logLength, lastMessageId } = now;
-    if (replyId !== null && replyId !== replaces?.id) return { result: "busy", replyId };
+    if (replyId !== null && !replaces) return { result: "busy", replyId }; // no call waits behind a reply that runs
     if (logLength !== seq || (forkAt === undefined && lastMessageId !== after))
       return { result: "moved", end: { logLength, lastMessageId } };
     const message =

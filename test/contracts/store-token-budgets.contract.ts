@@ -167,6 +167,28 @@ export function tokenBudgetsContract(open: () => Store): void {
       assert.equal(await end(0), false, "there is no room, and so no reply");
     });
 
+    test("what a reply has used up that is deleted, or replaced, is told by that", async () => {
+      const owner = newOwner();
+      const budget = budgetOf(owner, { limit: 1000 });
+      const reached = [{ scope: "key", owner, of: "key_1", period: "day", limit: 1000 }] as const;
+      const { begun } = await spend(owner, [budget], 0);
+      const { conversationId } = begun.reply;
+      const replaces = toEnd(begun, { ...tokens(800), reserved: true });
+      const next = await nextToBegin(store, owner, conversationId);
+      const replaced = { ...next, replaces, reserves: reserving(next, [budget], 200) };
+      assert.deepEqual(await store.beginReply(replaced), {
+        result: "begun",
+        memory: null,
+        reached: reached.map((part) => ({ ...part, percent: 80 })),
+      });
+      await store.saveReply({ owner, id: next.reply.id, content: "1", lease: next.lease });
+      const deleted = await store.deleteConversation({ owner }, conversationId, start + 9);
+      assert.deepEqual(
+        deleted?.reached,
+        reached.map((part) => ({ ...part, percent: 100 })),
+      );
+    });
+
     test("a reply that another process ends, takes over, replaces or deletes is settled by that", async () => {
       const owner = newOwner();
       const budget = budgetOf(owner, { limit: 100_000 });

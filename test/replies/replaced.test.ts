@@ -127,3 +127,12 @@ test("a reply that was stopped for a message that is refused then ends as cancel
   assert.deepEqual([status, content], ["cancelled", "half"]);
   assert.equal(await chat.status(), "idle");
 });
+
+test("a message that decides of calls which do not wait leaves a running reply alone", async () => {
+  await using chat = await openChat(inProcess);
+  const { run, messageId } = await chat.begin("1");
+  const refused = await chat.post("/messages", { calls: { none: "approve" }, whenBusy: "replace" });
+  await assertErrorAnswer(refused, 400, "validation_error");
+  assert.equal((await chat.message(messageId)).status, "in_progress");
+  run.finish();
+});
