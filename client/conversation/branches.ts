@@ -19,11 +19,14 @@ export class Branches {
     return this.#messages.get(id ?? "");
   }
 
+  /** A reply comes behind its question, which has decided of the calls of the reply before it, whatever it said of them. */
   set(message: MessageResource): void {
     const { id, after } = message;
     if (!this.#messages.has(id)) this.#behind.set(after, [...(this.#behind.get(after) ?? []), id].sort());
     this.#messages.set(id, message);
     if (id > this.newest) this.newest = id;
+    const decided = this.get(this.get(message.inReplyTo)?.after);
+    if (decided?.pendingCalls) this.set({ ...decided, pendingCalls: null });
   }
 
   /** The messages on the path to its last one, as far back as they are known, oldest first. */
@@ -35,7 +38,7 @@ export class Branches {
 
   /** What was said in a message's place, itself included, oldest first. */
   branchesOf({ after }: MessageResource): MessageResource[] {
-    return (this.#behind.get(after) ?? []).flatMap((id) => this.get(id) ?? []);
+    return (this.#behind.get(after) ?? []).map((id) => this.get(id) as MessageResource);
   }
 
   /** The end of the newest path that a message is on. */

@@ -37,7 +37,7 @@ export async function follow(seen: SeenConversation, after?: string): Promise<vo
     for await (const event of events) {
       if (mayBeAsked(seen, event)) await seen.asking?.answered;
       if (signal.aborted) return;
-      const isFirst = seen.stream === "opening" && after === undefined;
+      const isFirst = seen.stream === "opening" && !after;
       seen.stream = "live";
       seen.own?.detach();
       seen.own = undefined;
@@ -107,8 +107,8 @@ export async function readOwn(
 function readRunning(seen: SeenConversation): void {
   const running = runningOf(seen);
   if (!running || seen.own) return;
-  const after = running.content.length;
-  void readOwn(seen, running.id, seen.client.messages.resume(seen.id, running.id, { after }));
+  const from = { after: running.content.length };
+  void readOwn(seen, running.id, seen.client.messages.resume(seen.id, running.id, from));
 }
 
 function fail(seen: SeenConversation, error: unknown): void {

@@ -31,9 +31,7 @@ export async function oneOfFew(signal: AbortSignal, full: () => void): Promise<(
         resolve(release);
       });
     // What is waited for no more is refused, and so is all in a page without an origin.
-    const refused = () => {
-      if (!isTaken) resolve(() => {});
-    };
+    const refused = () => resolve(() => {});
     for (const name of names) locks.request(name, { signal: waiting.signal }, take).catch(refused);
   });
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ConversationResource, FeedbackResource, MessageResource } from "../../core/wire/schemas.ts";
+import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { Branches } from "./branches.ts";
 import { follow, isTold } from "./following.ts";
 import { fill, newestOf, takeConversation, takePage } from "./reading.ts";
@@ -180,7 +180,7 @@ export class OpenConversation {
 
   /** Stops the running reply, which keeps its words so far. */
   async cancel(): Promise<void> {
-    const { running } = this;
+    const running = this.running;
     if (!running) return;
     put(this.#seen, await this.#seen.client.messages.cancel(this.id, running.id));
     tell(this.#seen);
@@ -189,10 +189,9 @@ export class OpenConversation {
   /** Says what a person thinks of a reply that has ended; null takes it back. */
   async rate(reply: MessageResource, rating: "up" | "down" | null, comment?: string | null): Promise<void> {
     const { client, known } = this.#seen;
-    let given: FeedbackResource | null = null;
-    if (rating === null) await client.feedback.withdraw(this.id, reply.id);
-    else given = await client.feedback.give(this.id, reply.id, { rating, comment });
-    known.set({ ...(known.get(reply.id) ?? reply), feedback: given });
+    const feedback = rating && (await client.feedback.give(this.id, reply.id, { rating, comment }));
+    if (!feedback) await client.feedback.withdraw(this.id, reply.id);
+    known.set({ ...(known.get(reply.id) ?? reply), feedback });
     tell(this.#seen);
   }
 

@@ -47,7 +47,7 @@ export async function send(
 ): Promise<MessageResource> {
   if (seen.closing.signal.aborted) throw gone(seen);
   if (stateOf(seen) === "sending")
-    throw new ConflictError("Another message is being sent.", { code: "conversation_busy" });
+    throw new ConflictError("A message is being sent.", { code: "conversation_busy" });
   const sending = sendingOf(seen, content, options);
   seen.lastTried = sending;
   seen.unsent = { content, after: sending.after, error: undefined };
@@ -77,7 +77,7 @@ function sendingOf(
     lastTried.after === after &&
     JSON.stringify(lastTried.calls) === JSON.stringify(calls);
   if (!idempotencyKey && isSame) return lastTried;
-  const isAtEnd = wanted === undefined && (whenBusy !== undefined || conversation.answeredBy === "person");
+  const isAtEnd = wanted === undefined && (whenBusy || conversation.answeredBy === "person");
   const place = isAtEnd ? undefined : after;
   return { content, calls, after, place, whenBusy, idempotencyKey: idempotencyKey ?? newIdempotencyKey() };
 }
@@ -94,7 +94,7 @@ async function post(seen: SeenConversation, sending: Sending): Promise<string> {
       return await asked;
     } catch (error) {
       const running = runningReply(error);
-      if (running === undefined || seen.stream !== "live") throw error;
+      if (!running || seen.stream !== "live") throw error;
       await until(seen, () => seen.stream !== "live" || seen.known.get(running)?.completedAt);
     }
   }
@@ -116,17 +116,19 @@ async function ask(
   if (value?.type !== "progress") throw gone(seen);
   const { messageId, userMessageId } = value.progress;
   if (stream.waits) return ownQuestion(seen, await stream.final());
-  const reply = newMessage(id, String(messageId), String(userMessageId));
+  const reply = newReply(id, String(messageId), String(userMessageId));
   if (!known.get(reply.id)) {
-    const question = {
+    known.set({
+      ...reply,
+      id: String(userMessageId),
+      after,
       content,
       role: "user",
       status: "completed",
       completedAt: reply.createdAt,
       inReplyTo: null,
-    } as const;
+    });
     known.set(reply);
-    known.set(newMessage(id, String(userMessageId), after, question));
     seen.progress = [];
     isBehind(seen, reply.id);
   }
@@ -175,13 +177,8 @@ async function endOf(seen: SeenConversation, id: string): Promise<MessageResourc
   return reply;
 }
 
-/** A message that was accepted a moment ago, until it is told as it is stored: a reply, or what `stored` says of it. */
-function newMessage(
-  conversationId: string,
-  id: string,
-  after: string | null,
-  stored?: Partial<MessageResource>,
-): MessageResource {
+/** A reply that began a moment ago, until it is told as it is stored. */
+function newReply(conversationId: string, id: string, after: string): MessageResource {
   return {
     id,
     conversationId,
@@ -201,6 +198,5 @@ function newMessage(
     feedback: null,
     pendingCalls: null,
     createdAt: new Date().toISOString(),
-    ...stored,
   };
 }

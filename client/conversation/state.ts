@@ -124,7 +124,7 @@ export function stateOf(seen: SeenConversation): ConversationState {
 export function put({ known, news }: SeenConversation, message: MessageResource, isNew = false): void {
   const before = known.get(message.id);
   const isRunning = message.status === "in_progress";
-  if (isRunning && message.attempt <= (before?.attempt ?? 0)) return;
+  if (isRunning && before && message.attempt <= before.attempt) return;
   known.set(message);
   if (!isRunning && (before ? before.status === "in_progress" : isNew)) news.push(message);
 }
@@ -138,7 +138,7 @@ export function add(seen: SeenConversation, message: MessageResource): void {
   if (message.role === "user") seen.progress = [];
   else if (String(seen.conversation.waitingSince) < message.createdAt) setWaiting(seen, null); // null comes behind all times
   const { content, after, error } = seen.unsent ?? {};
-  if (error !== undefined && message.content === content && message.after === after) seen.unsent = undefined; // it had arrived
+  if (error && message.content === content && message.after === after) seen.unsent = undefined; // it had arrived
 }
 
 /** Since when a question waits for a person, as far as it is known before the stream tells: what a person says ends it. */

@@ -539,6 +539,24 @@ describe("calls that wait for a person", { timeout: 300_000 }, () => {
     conversation.close();
   });
 
+  test("an open conversation shows them as long as they wait, whoever has decided, or gone on", async () => {
+    await using opened = await open([asksToCancel, asksToCancel, asksToCancel]);
+    const { chat } = opened;
+    await opened.begin();
+    const [here, there] = [new Device(chat), new Device(chat)];
+    const conversation = await here.open(chat.conversationId);
+    await here.sees(() => here.streams === 1);
+    using _ = hurry();
+    const waiting = () => conversation.path.map(({ pendingCalls }) => pendingCalls?.length ?? 0);
+    assert.deepEqual(waiting(), [0, 1]);
+    await conversation.send("", { calls });
+    assert.deepEqual(waiting(), [0, 0, 0, 1]);
+    await there.client.messages.send(chat.conversationId, { content: "Never mind." });
+    await here.sees(() => conversation.path.length === 6 && !conversation.running);
+    assert.deepEqual(waiting(), [0, 0, 0, 0, 0, 1]);
+    conversation.close();
+  });
+
   test("what was said behind a yes alone is told, also to a response that is not stored", async () => {
     const bodies = [asksToCancel, model.completion("It is cancelled.")];
     await using opened = await open(bodies, { openaiApi: createOpenAIApi() });
