@@ -124,6 +124,20 @@ for (const { name, skip, start } of representativeBrowsers) {
       assert.deepEqual(await chat.stored(), ["word0 second", "word0 second"]);
     });
 
+    test("a first message whose conversation was deleted before it came begins another one", async () => {
+      await using chat = await open();
+      let isLost = true;
+      await chat.page.route("**/messages/stream", (route) => (isLost ? route.abort() : route.continue()));
+      await chat.say("word0 hello");
+      const again = chat.page.locator("twin-chat [part~=again]");
+      await again.waitFor();
+      await client.conversations.delete(await chat.conversation());
+      isLost = false;
+      await again.click();
+      await chat.replies.getByText("word0 hello").waitFor();
+      assert.deepEqual(await chat.stored(), ["word0 hello", "word0 hello"]);
+    });
+
     test("what happens in other places is shown as it is written, and unfinished words stay", async () => {
       await using chat = await open();
       await chat.say("word0 first");

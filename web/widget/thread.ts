@@ -175,8 +175,7 @@ export class Thread {
   /** Has something asked, as often as it takes. `ask` resolves once the reply has ended, which the next one may bring about. */
   async #ask(content: string, ask: (conversation: OpenConversation) => Promise<unknown>): Promise<void> {
     const { giveBack, say, showEnd, changed } = this.#frame;
-    const idempotencyKey = newKey();
-    let act = ask;
+    let [act, key] = [ask, newKey()];
     const number = ++this.#asks;
     const isOver = () => this.#left.signal.aborted || number !== this.#asks;
     this.#keepUnsent(content);
@@ -189,7 +188,7 @@ export class Thread {
             this.#beginning = content;
             this.#draw();
             showEnd();
-            await this.#create(idempotencyKey, firstWords(content));
+            await this.#create(key, firstWords(content));
             this.#beginning = undefined;
           }
           const asked = this.#conversation && act(this.#conversation);
@@ -199,7 +198,8 @@ export class Thread {
         } catch (error) {
           if (isOver()) return;
           if (content === "") throw error; // a yes is not for later
-          if (isGone(error)) act = (conversation) => conversation.send(content);
+          if (isGone(error))
+            [act, key] = [(conversation) => conversation.send(content), newKey()]; // the old one names what is gone
           else if (!(error instanceof ConnectionError)) throw error;
           else if (await this.#untilAgain()) return;
         }
