@@ -9,6 +9,7 @@ import {
   findConversation,
   findTwin,
   findTwins,
+  hold,
   sendIntoNew,
 } from "../../core/api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
@@ -130,7 +131,7 @@ async function ask(request: KnownRequest, given: unknown, call: Call, context: H
   }
   try {
     const reply = await replies.end(feed, call.request.signal);
-    call.memory.count(2 * reply.content.length);
+    hold(call.memory, [reply.content.length]);
     return { document: resultDocument(request, replyResult(reply)) };
   } catch (error) {
     if (call.request.signal?.aborted) await left();

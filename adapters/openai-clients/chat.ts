@@ -4,7 +4,7 @@
  * @module
  */
 
-import { requireTwin } from "../../core/api/lookup.ts";
+import { hold, requireTwin } from "../../core/api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
 import type { Call, HandlerContext, Result, Route } from "../../core/http/route.ts";
 import { windowOf } from "../../core/store/records.ts";
@@ -134,6 +134,6 @@ async function answer(
     };
   }
   const reply = await completedReply(sent, call, context);
-  call.memory.count(2 * reply.content.length);
+  hold(call.memory, [reply.content.length]);
   return { document: completionDocument(reply, head), headers };
 }

@@ -127,7 +127,7 @@ export function responseRoutes(setting: AskingSetting): Route[] {
       async handle(call, context) {
         const { reply, head } = await requireResponse(call, context);
         const ended = await context.replies.cancel(call.caller.reach, reply);
-        call.memory.count(2 * ended.content.length);
+        hold(call.memory, [ended.content.length]);
         return { document: jsonPieces(responseObject(head, ended)) };
       },
     }),
@@ -220,7 +220,7 @@ async function answer(
   }
   if (background) return { document: JSON.stringify(responseInProgress(head)), headers };
   const reply = await completedReply(sent, call, context);
-  call.memory.count(2 * reply.content.length);
+  hold(call.memory, [reply.content.length]);
   return { document: jsonPieces(responseObject(head, reply)), headers };
 }
 

@@ -118,10 +118,10 @@ export const messageRoutes = [
       const { headers } = sent;
       if (sent.waiting) return { status: 202, data: messageResource(sent.waiting), headers };
       const { feed } = sent;
-      if (prefers(call, respondAsync)) return { status: 202, ...begun(sent, context) };
+      if (prefers(call, respondAsync)) return { status: 202, ...begun(sent, call, context) };
       const reply = await context.replies.end(feed, call.request.signal);
       if (reply.error) throw replyFailed(reply.id, reply.error, headers);
-      call.memory.count(2 * reply.content.length);
+      hold(call.memory, [reply.content.length]);
       return { data: messageResource(reply), headers };
     },
   }),
@@ -199,7 +199,7 @@ export const messageRoutes = [
     async handle({ caller: { reach }, params, memory }, { store, replies }) {
       const reply = await requireReply(store, reach, params.id, params.messageId);
       const ended = await replies.cancel(reach, reply);
-      memory.count(2 * ended.content.length);
+      hold(memory, [ended.content.length]);
       return { data: messageResource(ended) };
     },
   }),
@@ -225,7 +225,8 @@ function prefers({ headers: { prefer } }: Call, name: string): boolean {
 }
 
 /** The answer to a client that does not wait for the reply: as it began, or, if an equal request was made before, as it is now. */
-function begun({ reply, headers }: BegunReply, { api }: HandlerContext): Result {
+function begun({ reply, headers }: BegunReply, { memory }: Call, { api }: HandlerContext): Result {
+  hold(memory, [reply.content.length]);
   const { conversationId, id } = reply;
   const Location = `${api.root}/conversations/${conversationId}/messages/${id}`;
   return {

@@ -255,7 +255,9 @@ async function openLong(length: number, endUser: string | null = null) {
     completedAt: startOfTests,
     content: "y".repeat(length),
   });
-  return closingInTime(await openFixture(inProcess, { store, limiter: unlimited }));
+  return closingInTime(
+    await openFixture(inProcess, { store, limiter: unlimited, openaiApi: createOpenAIApi() }),
+  );
 }
 
 test("answers that are not read count, until they are read or given up", async () => {
@@ -279,6 +281,27 @@ test("answers that are not read count, until they are read or given up", async (
   await Promise.all([...unread.slice(1), again].map((one) => one.body?.cancel()));
   assert.equal((await get()).status, 200);
 });
+
+for (const [what, path] of [
+  ["of an ended reply that is cancelled", "/api/v1/conversations/conv_long/messages/msg_reply/cancel"],
+  ["of an ended response that is cancelled", "/v1/responses/resp_reply/cancel"],
+] as const) {
+  test(`answers ${what} and are not read count, and are refused beyond`, async () => {
+    await using fixture = await openLong(4_000_000);
+    const key = await fixture.key("full_access");
+    const statuses: number[] = [];
+    for (let count = 0; count < 12; count++) {
+      const { status } = await fixture.service.fetch(
+        new Request(`http://twins.test${path}`, {
+          method: "POST",
+          headers: { Authorization: `Bearer ${key}` },
+        }),
+      );
+      statuses.push(status);
+    }
+    assert.deepEqual([...new Set(statuses)], [200, 503], statuses.join());
+  });
+}
 
 test("a long list of twins is made as its client takes it, or counts", async () => {
   const description = "Much is said in few words. ".repeat(40);
