@@ -234,15 +234,15 @@ async function ask(
   const { question: content, history, conversationId, previousId, form } = call.body;
   const isSaidByClient = conversationId === undefined && previousId === undefined;
   const said = isSaidByClient
-    ? windowOf(await recall(history, reach, call, context))
+    ? { history: windowOf(await recall(history, reach, call, context)) }
     : await saidBefore({ conversationId, previousId }, twin, reach, call, context);
   const feed = await context.replies.ask({
     twin,
-    history: said,
     isSaidByClient,
     content,
     format: form?.format,
     ...reach,
+    ...said,
     ...sendFields(call),
   });
   return { feed, headers: {} };

@@ -23,8 +23,16 @@ export interface Behind {
   readonly previousId: string | undefined;
 }
 
+/** What was said, and in whose conversation. */
+interface SaidBefore {
+  /** What a model sees before such a question, oldest first. */
+  readonly history: readonly HistoryMessage[];
+  /** Undefined: its owner named nobody. */
+  readonly endUser: string | undefined;
+}
+
 /**
- * What a model sees before such a question, oldest first.
+ * What was said before such a question.
  *
  * @throws {ApiError} as for a question that is stored there
  */
@@ -34,7 +42,7 @@ export async function saidBefore(
   reach: CallerReach,
   { received }: Call,
   context: HandlerContext,
-): Promise<readonly HistoryMessage[]> {
+): Promise<SaidBefore> {
   const param = conversationId === undefined ? "previous_response_id" : "conversation";
   const previous = previousId === undefined ? undefined : await findResponse(previousId, reach, context, 0);
   const id = previous?.reply.conversationId ?? conversationId;
@@ -50,5 +58,5 @@ export async function saidBefore(
     received,
     history.map(({ content }) => content.length),
   );
-  return history;
+  return { history, endUser: conversation.endUser ?? undefined };
 }

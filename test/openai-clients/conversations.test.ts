@@ -329,6 +329,19 @@ describe("a response", { timeout: 300_000 }, () => {
     assert.equal(sum?.replies, 2);
   });
 
+  test("that is not stored is for the person whose conversation it goes on with", async () => {
+    await using api = await openOpenAI(inProcess);
+    const memory = { content: "Likes tea." };
+    await api.fixture.call("PUT", "/end-users/ann/memory/ada", api.key, memory);
+    const { id } = await begin(api, { items: [user("I am Ann.")] }, { "x-end-user": "ann" });
+    const asked = respond(api, { model: "ada", conversation: id, store: false });
+    const run = await api.engine.next();
+    assert.deepEqual([run.turn.memory, run.turn.origin?.endUser], ["Likes tea.", "ann"]);
+    await api.fixture.call("DELETE", "/end-users/ann", api.key);
+    await run.aborted;
+    await asked;
+  });
+
   test("that is not stored goes on from what is", async () => {
     await using api = await openOpenAI(inProcess);
     const ask = async (body: object) => {
