@@ -74,7 +74,7 @@ async function read(
   const query = { order: "desc", limit: 2 };
   const { data } = await requests.json<PageBody<MessageResource>>({ method: "GET", path, query }, options);
   const [reply, question] = data;
-  const asked = (sending?.body as { readonly content?: unknown } | undefined)?.content;
+  const { content: asked = "" } = (sending?.body ?? {}) as { readonly content?: unknown }; // a yes has no words
   return reply?.status === "in_progress" && question?.content === asked ? reply : undefined;
 }
 

@@ -157,6 +157,24 @@ describe("a reply where fetch streams nothing", { skip }, () => {
     assert.equal((await client.messages.list(chat.conversationId)).data.length, 2);
   });
 
+  test("is shown as it is stored behind a yes alone, too", async (t) => {
+    await using opened = await openWhole();
+    const { chat, client } = opened;
+    const asked = chat.send("Cancel it.");
+    const pending = { calls: [{ callId: "a", name: "orders/cancel", arguments: {} }], state: "{}" };
+    (await chat.engine.next()).finish({ finishReason: "tool_calls", pending });
+    await asked;
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const reading = collect(client.messages.stream(chat.conversationId, { calls: { a: "approve" } }));
+    const run = await chat.engine.next();
+    run.write("Done");
+    await chat.clock.advance(1_000); // the text is stored
+    await pass(t, 10_000, () => reading.events.some(({ type }) => type === "delta"));
+    assert.equal(textIn(reading.events), "Done");
+    run.finish();
+    await reading.end;
+  });
+
   test("is followed after the page was left", async (t) => {
     await using opened = await openWhole();
     const { chat, client } = opened;
