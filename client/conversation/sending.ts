@@ -118,6 +118,7 @@ async function ask(
   if (stream.waits) return ownQuestion(seen, await stream.final());
   const reply = newReply(id, String(messageId), String(userMessageId));
   if (!known.get(reply.id)) {
+    known.set(reply); // what its question has decided, or where that stands, is not told yet
     known.set({
       ...reply,
       id: String(userMessageId),
@@ -128,7 +129,6 @@ async function ask(
       completedAt: reply.createdAt,
       inReplyTo: null,
     });
-    known.set(reply);
     seen.progress = [];
     isBehind(seen, reply.id);
   }
