@@ -14,20 +14,31 @@ import type { ManualClock } from "../support/clock.ts";
 import { inProcess, newTwin } from "../support/harness.ts";
 import { Device, hurry, pause } from "./device.ts";
 
-const acts = ["send", "edit", "again", "choose", "cancel", "cut", "lose", "advance", "take over"] as const;
+const acts = [
+  ...["send", "edit", "again", "choose", "cancel", "cut", "lose", "advance", "take over"],
+  ...["replace", "decide", "say", "person", "twin"],
+] as const;
 const step = fc.record({ act: fc.constantFrom(...acts), device: fc.nat(1), pick: fc.nat(1000) });
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Waits with the replies to some questions. */
+const pending = { calls: [{ callId: "call", name: "orders/cancel", arguments: {} }], state: "{}" };
 
 /** An engine that writes a word every 50 ms. */
 function slowEngine(clock: () => ManualClock) {
   return {
     continues: "partial" as const,
-    async reply(turn: { partial?: string }, output: { write(text: string): void; signal: AbortSignal }) {
+    async reply(
+      turn: { content: string; partial?: string },
+      output: { write(text: string): void; signal: AbortSignal },
+    ) {
       const begun = (turn.partial ?? "").length;
       for (let word = Math.floor(begun / 5); word < 4 && !output.signal.aborted; word++) {
         await new Promise<void>((resolve) => clock().after(50, resolve));
         output.write(`word${word}`.slice(word === Math.floor(begun / 5) ? begun % 5 : 0));
       }
+      const isAsking = /[369]$/.test(turn.content);
+      if (isAsking) return { finishReason: "tool_calls" as const, usage: null, pending };
       return { finishReason: "stop" as const, usage: null };
     },
   };
@@ -40,7 +51,7 @@ async function openTwo() {
   let away = false;
   const engine = slowEngine(() => clock as ManualClock);
   const options = {
-    twins: createTwinList([newTwin({ id: "scripted", engine: "slow" })]),
+    twins: createTwinList([newTwin({ id: "scripted", engine: "slow", confirm: ["orders/cancel"] })]),
     engines: { slow: engine },
   };
   const one = await openChat(inProcess, { store: withOutages(store, () => away), ...options });
@@ -89,7 +100,16 @@ async function take(
     asks(words);
     await conversation.edit(question, words);
   }
-  if (act === "again" && reply) {
+  if (act === "replace") {
+    asks(words);
+    await conversation.send(words, { whenBusy: "replace" });
+  }
+  const [waiting] = path.at(-1)?.pendingCalls ?? [];
+  if (act === "decide" && waiting)
+    await conversation.send("", { calls: { [waiting.callId]: pick % 2 ? "approve" : "deny" } });
+  if (act === "say") await device.client.messages.say(conversation.id, { content: words });
+  if (act === "person" || act === "twin") await conversation.handTo(act);
+  if (act === "again" && reply?.inReplyTo) {
     asks(path.find(({ id }) => id === reply.after)?.content ?? "");
     await conversation.again(reply);
   }
@@ -134,8 +154,12 @@ describe("an open conversation on two devices, in any order", () => {
           quiet = unfinished === 0 && seen.every(({ state }) => state === "idle") ? quiet + 1 : 0;
           for (const conversation of seen) {
             const { unsent, state } = conversation;
-            if (!unsent || state === "sending") continue; // else a person tries again
-            unfinished++;
+            if (!unsent || state === "sending") continue;
+            if (unsent.content === "") {
+              conversation.discard(); // a yes is not for later
+              continue;
+            }
+            unfinished++; // else a person tries again
             doing.push(conversation.send(unsent.content).finally(() => unfinished--));
           }
         }
@@ -145,10 +169,15 @@ describe("an open conversation on two devices, in any order", () => {
         const stored = [];
         for await (const message of device.client.messages.list(seen[0]?.id ?? "", { limit: 100 }))
           stored.push(message);
-        for (const conversation of seen) assert.deepEqual(conversation.path, stored);
+        const { answeredBy, waitingSince } = await device.client.conversations.get(seen[0]?.id ?? "");
+        for (const conversation of seen) {
+          assert.deepEqual(conversation.path, stored);
+          const who = [conversation.answeredBy, conversation.waitingSince];
+          assert.deepEqual(who, [answeredBy, waitingSince]);
+        }
         const all = [];
         for await (const { role, content } of device.client.messages.list(seen[0]?.id ?? "", { path: "all" }))
-          if (role === "user") all.push(content);
+          if (role === "user" && content !== "") all.push(content);
         const times = (list: readonly string[], words: string) =>
           list.filter((each) => each === words).length;
         for (const words of all)
