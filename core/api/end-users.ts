@@ -5,14 +5,13 @@
  */
 
 import { cachedMs } from "../auth/key-lookup.ts";
-import { type Clock, sleep } from "../base/clock.ts";
-import type { Held } from "../base/memory-budget.ts";
+import { sleep } from "../base/clock.ts";
 import { bucketOf, bucketOfUser } from "../http/admission.ts";
 import { unavailable } from "../http/envelope.ts";
 import { type HandlerContext, route } from "../http/route.ts";
 import { readPortions } from "../store/portions.ts";
 import { type ConversationRecord, mostCharactersRemembered } from "../store/records.ts";
-import type { Reach, Store } from "../store/store.ts";
+import type { Reach } from "../store/store.ts";
 import { jsonLines } from "../wire/json.ts";
 import { conversationResource, memoryResource, messageResource } from "../wire/resources.ts";
 import { endUserParamsSchema, erasedSchema, exportLineSchema } from "../wire/schemas.ts";
@@ -43,9 +42,9 @@ export const endUserRoutes = [
       schema: exportLineSchema,
       lines: true,
     },
-    async handle({ caller: { owner }, params, requestId, memory }, { store, clock, log, retentionDays }) {
-      const { endUser } = params;
-      const pieces = slowed(exportPieces(store, { owner, endUser }, retentionDays), memory, clock);
+    async handle({ caller: { owner }, params, requestId, memory }, context) {
+      const { clock, log } = context;
+      const pieces = exportPieces(context, { owner, endUser: params.endUser });
       const failed = (error: unknown) => log("error", "an export broke off", { requestId, error });
       return { lines: new TextStream({ pieces, clock, failed, memory }) };
     },
@@ -84,22 +83,8 @@ export const endUserRoutes = [
   }),
 ];
 
-/** How long an export waits where others hold all memory, in milliseconds. */
-const waitMs = 500;
-
-/** Makes the next piece only once there is memory for more. */
-async function* slowed(pieces: AsyncIterable<string>, memory: Held, clock: Clock): AsyncGenerator<string> {
-  for await (const piece of pieces) {
-    yield piece;
-    while (!memory.fits()) await sleep(clock, waitMs);
-  }
-}
-
-async function* exportPieces(
-  store: Store,
-  reach: Reach & { readonly endUser: string },
-  retentionDays: number | undefined,
-) {
+async function* exportPieces(context: HandlerContext, reach: Reach & { readonly endUser: string }) {
+  const { store, retentionDays } = context;
   const slice = { limit: recordsAtOnce, charactersOfEach: mostCharactersRemembered };
   for (let after: string | undefined; ; ) {
     const memories = await store.listMemories(reach.owner, reach.endUser, { ...slice, after });
@@ -112,18 +97,39 @@ async function* exportPieces(
     const { items } = await store.listConversations(reach, slice);
     for (const conversation of items) {
       yield* jsonLines([{ conversation: conversationResource(conversation, retentionDays) }]);
-      yield* messagePieces(store, reach, conversation.id);
+      yield* messagePieces(context, reach, conversation.id);
     }
     after = items.at(-1);
     if (!after) return;
   }
 }
 
-async function* messagePieces(store: Store, reach: Reach, conversationId: string) {
+/** The most that a portion of messages takes, in bytes: the longest reply is one by itself. */
+const portionBytes = 4 * 1024 * 1024;
+
+/** How long an export waits where others hold all memory, in milliseconds. */
+const waitMs = 500;
+
+/** A portion is read once there is memory for it, and held until its last piece is asked for. */
+async function* messagePieces(
+  { store, clock, memory }: HandlerContext,
+  reach: Reach,
+  conversationId: string,
+) {
   const all = Number.MAX_SAFE_INTEGER;
   const slice = { path: "all", order: "asc", offset: 0, limit: all, characters: all } as const;
-  for await (const { items } of readPortions(store, reach, conversationId, slice)) {
-    yield* jsonLines(items.map((message) => ({ message: messageResource(message) })));
+  const portions = readPortions(store, reach, conversationId, slice);
+  const held = memory.hold({ owner: reach.owner });
+  try {
+    for (;;) {
+      while (!held.reserve(portionBytes)) await sleep(clock, waitMs);
+      const { done, value } = await portions.next();
+      if (done) return;
+      yield* jsonLines(value.items.map((message) => ({ message: messageResource(message) })));
+      held.release();
+    }
+  } finally {
+    held.release();
   }
 }
 

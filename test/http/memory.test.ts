@@ -303,6 +303,38 @@ for (const [what, path] of [
   });
 }
 
+test("exports that are not read count what they have read, and each is whole in the end", async () => {
+  await using fixture = await openLong(1_000_000, "ann");
+  const key = await fixture.key("full_access");
+  const get = (path: string) =>
+    fixture.service.fetch(
+      new Request(`http://twins.test/api/v1${path}`, { headers: { Authorization: `Bearer ${key}` } }),
+    );
+  const decoder = new TextDecoder();
+  const readers: ReadableStreamDefaultReader<Uint8Array>[] = [];
+  for (let count = 0; count < 20; count++)
+    readers.push((await get("/end-users/ann/export")).body?.getReader() ?? assert.fail());
+  const begun = readers.map((reader) => reader.read());
+  for (let turn = 0; turn < 100; turn++) await settle();
+  await assertErrorAnswer(await get("/conversations/conv_long/messages"), 503, "unavailable");
+  let isRead = false;
+  const reading = readers.map(async (reader, at) => {
+    let text = "";
+    for (let next = await begun[at]; next && !next.done; next = await reader.read())
+      text += decoder.decode(next.value);
+    assert.equal(text.trimEnd().split("\n").length, 3);
+  });
+  const all = Promise.all(reading).finally(() => {
+    isRead = true;
+  });
+  while (!isRead) {
+    await settle();
+    await fixture.clock.advance(500); // those that wait look again whether there is memory for them
+  }
+  await all;
+  assert.equal((await get("/conversations/conv_long/messages")).status, 200);
+});
+
 test("a long list of twins is made as its client takes it, or counts", async () => {
   const description = "Much is said in few words. ".repeat(40);
   const twins = Array.from({ length: 1_000 }, (_, n) => newTwin({ id: `twin-${n}`, description }));
