@@ -28,7 +28,9 @@ export class ReplyText {
   /** Appends text that may be split anywhere. */
   append(written: string): void {
     if (this.#end.length >= endLength) {
-      this.#settled += this.#end; // now, when followers that keep up have read it
+      // Joins what was appended, unless followers that keep up have read it: each word takes 56 bytes besides its text until then.
+      this.#end.charCodeAt(0);
+      this.#settled += this.#end;
       this.#end = "";
     }
     const text = this.#half + written;

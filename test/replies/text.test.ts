@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ReplyText } from "../../core/replies/feed.ts";
+import { heapInUse, skipOffV8 } from "../support/garbage.ts";
 
 /** What a reply's text must be, computed in the obvious way: well-formed, without NUL. */
 function plain(written: string): string {
@@ -80,4 +81,13 @@ test("text that was readable once never changes", () => {
     }),
     sameRuns,
   );
+});
+
+test("a text that nobody reads takes hardly more than its length", { skip: skipOffV8 }, async () => {
+  const texts = Array.from({ length: 20 }, () => new ReplyText());
+  const before = await heapInUse();
+  for (const text of texts) for (let word = 0; word < 50_000; word++) text.append("a ");
+  const taken = (await heapInUse()) - before;
+  assert.equal(texts.at(-1)?.length, 100_000);
+  assert.ok(taken < 20 * 4 * 100_000, `${taken} bytes`);
 });
