@@ -196,7 +196,8 @@ async function makeOwnTwin(server: MeasuredServer, credential: string): Promise<
     const response = await server.send({ ...asked, type: "text/markdown", credential });
     response.resume();
     await once(response, "end");
-    if (response.statusCode !== 201) throw new Error(`${asked.path}: ${response.statusCode}`);
+    const { statusCode = 0 } = response; // it may be there already
+    if (statusCode >= 300) throw new Error(`${asked.path}: ${statusCode}`);
   }
 }
 

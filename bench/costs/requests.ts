@@ -107,7 +107,7 @@ const gets: readonly (readonly [who: string, what: string, path: string, mayTake
 ];
 
 const pairs = Object.fromEntries(
-  Array.from({ length: 16 }, (_, n) => [`${n}`.padStart(64, costly), costly.repeat(512)]),
+  Array.from({ length: 16 }, (_, n) => [costly.repeat(62) + `${n}`.padStart(2, "0"), costly.repeat(512)]),
 );
 /** The largest file of a twin, with a golden question. */
 export const ownTwin: string = `---\nname: Own\ntests:\n  - ask: What is this?\n---\n${"## Words\n\nA line of words.\n\n".repeat(36_000)}`;
@@ -117,7 +117,8 @@ const writes: readonly (readonly [
   method: string,
   what: string,
   path: string,
-  body?: object | string,
+  body?: object | string | undefined,
+  mayTake?: number,
 ])[] = [
   [
     "tf",
@@ -149,8 +150,15 @@ const writes: readonly (readonly [
     { title: costly.repeat(200) },
   ],
   ["tf", "DELETE", "a rating that is taken back", `${long}/msg_convlong{p}x1/feedback`],
-  ["tf", "POST", "an ended reply, cancelled", `${book}/msg_convbook{p}x1/cancel`],
-  ["tf", "POST", "an ended response, cancelled", "/v1/responses/resp_convbook{p}x1/cancel"],
+  ["tf", "POST", "an ended reply, cancelled", `${book}/msg_convbook{p}x1/cancel`, undefined, inParts],
+  [
+    "tf",
+    "POST",
+    "an ended response, cancelled",
+    "/v1/responses/resp_convbook{p}x1/cancel",
+    undefined,
+    inParts,
+  ],
   ["tf", "DELETE", "a response among others, refused", "/v1/responses/resp_convlong{p}x1"],
   ["tf", "DELETE", "an item, refused", "/v1/conversations/conv_long_{p}/items/msg_convlong{p}x1"],
   ["tf", "POST", "a conversation with 16 pairs", "/v1/conversations", { metadata: pairs }],
@@ -159,9 +167,9 @@ const writes: readonly (readonly [
   ["f", "GET", "a memory", "/end-users/ann_{p}/memory/echo"],
   ["f", "DELETE", "a memory, deleted", "/end-users/ann_{p}/memory/echo"],
   ["f", "DELETE", "the client tokens of a person, deleted", "/client-tokens?endUser=dora"],
-  ["j", "PUT", "a twin of 1 MiB", "/twins/own/file", ownTwin],
-  ["j", "POST", "a file of 1 MiB, checked", "/twins/check", ownTwin],
-  ["j", "PUT", "a document of 1 MiB", "/twins/own/documents/long.md", ownTwin],
+  ["j", "PUT", "a twin of 1 MiB", "/twins/own/file", ownTwin, inParts],
+  ["j", "POST", "a file of 1 MiB, checked", "/twins/check", ownTwin, inParts],
+  ["j", "PUT", "a document of 1 MiB", "/twins/own/documents/long.md", ownTwin, inParts],
   [
     "j",
     "POST",
@@ -253,8 +261,8 @@ export const lines: readonly Line[] = [
     ),
     endless: true,
   },
-  ...writes.map(([who, method, what, path, body]) =>
-    lineOf({ who, what, method, path, ...(body && { body }) }),
+  ...writes.map(([who, method, what, path, body, mayTake]) =>
+    lineOf({ who, what, method, path, ...(body && { body }) }, mayTake),
   ),
   ...said.flatMap(([what, twin, content, mayTake]) =>
     ["", "/stream"]
@@ -286,7 +294,7 @@ export const lines: readonly Line[] = [
   lineOf(
     {
       who: "f",
-      what: "20 items of 131,072 characters",
+      what: "20 items of 131,072 characters, refused",
       method: "POST",
       path: "/v1/conversations/{id}/items",
       body: { items: Array.from({ length: 20 }, () => ({ role: "user", content: costly.repeat(65_000) })) },
