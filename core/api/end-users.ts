@@ -105,12 +105,12 @@ async function* exportPieces(context: HandlerContext, reach: Reach & { readonly 
 }
 
 /** The most that a portion of messages takes, in bytes: the longest reply is one by itself. */
-const portionBytes = 4 * 1024 * 1024;
+const mostOfPortion = 8 * 1024 * 1024;
 
 /** How long an export waits where others hold all memory, in milliseconds. */
 const waitMs = 500;
 
-/** A portion is read once there is memory for it, and held until its last piece is asked for. */
+/** A portion is read once there is memory for the longest, and what it takes is held until its last piece is asked for. */
 async function* messagePieces(
   { store, clock, memory }: HandlerContext,
   reach: Reach,
@@ -122,9 +122,11 @@ async function* messagePieces(
   const held = memory.hold({ owner: reach.owner });
   try {
     for (;;) {
-      while (!held.reserve(portionBytes)) await sleep(clock, waitMs);
+      while (!held.reserve(mostOfPortion)) await sleep(clock, waitMs);
       const { done, value } = await portions.next();
       if (done) return;
+      held.release();
+      held.count(2 * value.items.reduce((length, { content }) => length + content.length, 0));
       yield* jsonLines(value.items.map((message) => ({ message: messageResource(message) })));
       held.release();
     }

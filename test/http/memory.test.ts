@@ -304,7 +304,7 @@ for (const [what, path] of [
 }
 
 test("exports that are not read count what they have read, and each is whole in the end", async () => {
-  await using fixture = await openLong(1_000_000, "ann");
+  await using fixture = await openLong(2_000_000, "ann");
   const key = await fixture.key("full_access");
   const get = (path: string) =>
     fixture.service.fetch(
@@ -339,6 +339,23 @@ test("exports that are not read count what they have read, and each is whole in 
   }
   await all;
   assert.equal((await list()).status, 200);
+});
+
+test("exports that are not read hold what they have read and no more, which leaves room for others", async () => {
+  await using fixture = await openLong(400_000, "ann");
+  const key = await fixture.key("full_access");
+  const get = (path: string) =>
+    fixture.service.fetch(
+      new Request(`http://twins.test/api/v1${path}`, { headers: { Authorization: `Bearer ${key}` } }),
+    );
+  const exports = await Promise.all(Array.from({ length: 20 }, () => get("/end-users/ann/export")));
+  const begun = exports.map(({ body }) => body?.getReader().read());
+  for (let turn = 0; turn < 20; turn++) {
+    await settle();
+    await fixture.clock.advance(500);
+  }
+  await Promise.all(begun);
+  assert.equal((await get("/conversations/conv_long/messages")).status, 200);
 });
 
 test("a long list of twins is made as its client takes it, or counts", async () => {
