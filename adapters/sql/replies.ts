@@ -39,10 +39,13 @@ export function replyMethods(driver: SqlDriver): ReplyStore {
   const saves = new Saves(driver);
   return {
     async beginReply(begin) {
-      const { question: first } = begin;
-      const stored = await storeMessage(driver, begin, { first, length: 2, answeredBy: "twin" }, (way) =>
-        beginStatements(begin, way),
-      );
+      const needs = {
+        first: begin.question,
+        length: 2,
+        answeredBy: "twin",
+        isUndecided: !begin.decides,
+      } as const;
+      const stored = await storeMessage(driver, begin, needs, (way) => beginStatements(begin, way));
       if ("result" in stored) return stored;
       tellOf(begin.replaces?.tells, stored.rows);
       // Read as the conversation is taken: without a statement of its own.
@@ -53,9 +56,8 @@ export function replyMethods(driver: SqlDriver): ReplyStore {
     async addMessage(add) {
       const { message: first, waits } = add;
       const needed = waits ? "person" : undefined;
-      const stored = await storeMessage(driver, add, { first, length: 1, answeredBy: needed }, (way) =>
-        addStatements(add, way),
-      );
+      const needs = { first, length: 1, answeredBy: needed, isUndecided: false } as const;
+      const stored = await storeMessage(driver, add, needs, (way) => addStatements(add, way));
       if ("result" in stored) return stored;
       tellOf(add.tells, stored.rows);
       return { result: "added", ...usedUp(stored.rows) };
@@ -191,6 +193,18 @@ function abandonedFromRow(row: SqlRow): AbandonedReply {
   };
 }
 
+/** What is to be stored, and where that may be. */
+interface Needs {
+  /** The only message, or the question, behind which comes its reply. */
+  readonly first: MessageRecord;
+  /** How many they are. */
+  readonly length: 1 | 2;
+  /** Who has to answer. Undefined: anybody. */
+  readonly answeredBy: Answerer | undefined;
+  /** Whether no calls may wait with the message that it goes on from. */
+  readonly isUndecided: boolean;
+}
+
 /** How a message continues a conversation. */
 interface Way {
   /** The path that it goes on from, and then the path with it. */
@@ -232,7 +246,7 @@ function beginStatements(begin: BeginReply, { path, from, before, replaces }: Wa
       sql: takeConversation,
       params: [
         ...[owner, conversationId, endUser, seq, before, expected],
-        ...[reply.id, reply.createdAt, toJson(path)],
+        ...[reply.id, reply.createdAt, toJson(path), decides ? null : after],
       ],
       expect: 1,
     },
@@ -273,10 +287,12 @@ const isAsKnown = `owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL) AND 
     AND COALESCE(path, '') = COALESCE($5, '')
     AND COALESCE(last_message_id, '') = COALESCE($6, last_message_id, '')`;
 
+/** The message `$10`, if that is not null, must have no calls that wait. */
 const takeConversation = `UPDATE conversations
   SET reply_id = $7, log_length = log_length + 2, path = $9, last_message_id = $7, last_message_at = $8,
     updated_at = $8
   WHERE ${isAsKnown} AND answered_by = 'twin'
+    AND (SELECT pending_calls FROM messages WHERE id = $10) IS NULL
   RETURNING (SELECT content FROM memories WHERE owner = $1 AND end_user = conversations.end_user
     AND twin_id = conversations.twin_id) AS memory`;
 
@@ -342,19 +358,19 @@ const answerQuestions = `UPDATE messages SET unanswered = NULL
       WHERE conversation_id = $1 AND seq < $2 AND seq >= $2 - ${mostAnswered} AND role = 'assistant' AND alone = 1), -1)`;
 
 /**
- * How a message can be stored now, or why it cannot. `answeredBy`: who has to answer. Looks for the claim last, because an
- * equal request may begin the reply between the two queries, and that reply does not make the conversation busy for this one.
+ * How a message can be stored now, or why it cannot. Looks for the claim last, because an equal request may begin the reply
+ * between the two queries, and that reply does not make the conversation busy for this one.
  */
 async function findWay(
   driver: SqlDriver,
   { owner, endUser, claim, forkAt, replaces }: BeginReply | AddMessage,
-  { conversationId, seq, after }: MessageRecord,
-  answeredBy: Answerer | undefined,
+  { first: { conversationId, seq, after }, answeredBy, isUndecided }: Needs,
 ): Promise<NotStored | Way> {
   const sql = `SELECT reply_id, log_length, path, last_message_id, answered_by,
-      (SELECT lease_holder FROM messages WHERE id = reply_id) AS holder
+      (SELECT lease_holder FROM messages WHERE id = reply_id) AS holder,
+      (SELECT pending_calls FROM messages WHERE id = $4) AS waiting
     FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
-  const [row] = await driver.all(sql, [owner, conversationId, endUser ?? null]);
+  const [row] = await driver.all(sql, [owner, conversationId, endUser ?? null, after]);
   const made = claim && !claim.replaces ? await findClaim(driver, claim) : undefined;
   if (made) return { result: "claimed", claim: made };
   if (!row) return { result: "not_found" };
@@ -369,6 +385,7 @@ async function findWay(
   if (logLength !== seq || (forkAt === undefined && lastMessageId !== after)) {
     return { result: "moved", end: { logLength, lastMessageId } };
   }
+  if (isUndecided && row.waiting !== null) return { result: "undecided" };
   const current = pathFromRow(row);
   const upTo = forkAt === undefined ? current : await findPath(driver, conversationId, forkAt, current);
   const from = forkAt ?? (current?.at(-1)?.[1] ?? logLength) - 1;
@@ -388,9 +405,10 @@ async function findWay(
 async function storeMessage(
   driver: SqlDriver,
   message: BeginReply | AddMessage,
-  { first, length, answeredBy }: { first: MessageRecord; length: number; answeredBy: Answerer | undefined },
+  needs: Needs,
   statements: (way: Way) => readonly SqlStatement[],
 ): Promise<NotStored | { readonly rows: readonly (readonly SqlRow[])[] }> {
+  const { first, length } = needs;
   const { forkAt, replaces } = message;
   const reserves = "reserves" in message ? message.reserves : undefined;
   let way: Way | undefined =
@@ -404,7 +422,7 @@ async function storeMessage(
     if (reserves && batch && stored?.failed === batch.length - 2) {
       return { result: "over_budget", spent: await readSpent(driver, reserves) };
     }
-    const found: NotStored | Way = await findWay(driver, message, first, answeredBy);
+    const found: NotStored | Way = await findWay(driver, message, needs);
     if ("result" in found) return found;
     way = found; // the obstacle is gone: try again
   }

@@ -7,13 +7,11 @@
 import type { Decisions, PendingCalls } from "../store/records.ts";
 import type { BeginReply, NotStored, Store } from "../store/store.ts";
 import type { DecidedCalls } from "../twins/engine.ts";
-import type { Twin } from "../twins/twins.ts";
 import { validationError } from "../wire/errors.ts";
 import type { Place, Placed } from "./place.ts";
 
 /** A message that may decide of calls. */
 export interface Deciding extends Placed {
-  readonly twin: Twin;
   /** What was said of calls, by their ids. Undefined: nothing. */
   readonly decisions?: Decisions | undefined;
 }
@@ -32,10 +30,9 @@ export interface Decided {
  */
 export async function decide(
   store: Store,
-  { owner, endUser, conversationId, twin, decisions, replaces }: Deciding,
+  { owner, endUser, conversationId, decisions, replaces }: Deciding,
   { seq, after, forkAt }: Place,
 ): Promise<Decided | NotStored | undefined> {
-  if (!decisions && twin.confirm.length === 0) return undefined;
   const found = after === null ? undefined : await store.readCalls(owner, after);
   const pending = found?.isOpen ? found.pending : undefined;
   const known = new Set(pending?.calls.map(({ callId }) => callId));

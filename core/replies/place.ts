@@ -80,6 +80,8 @@ export async function storeInPlace<Stored extends object>(
           replaced?.settle(false);
           replaced = await running.replace(message.owner, conversationId, result.replyId);
           break;
+        case "undecided":
+          break; // the next attempt decides
         case "too_many_branches":
           throw tooManyBranches();
         case "over_budget":

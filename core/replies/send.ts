@@ -130,9 +130,10 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send): At
   const ids = { question: newId("msg"), reply: newId("msg") };
   const engine = engines[twin.engine];
   const budgets = budgetsOf({ ...send, engine });
+  let mustDecide = send.decisions !== undefined; // else the store says whether calls wait
   return async (place) => {
     const { seq, after, forkAt, replaces } = place;
-    const decided = await decide(context.store, send, place);
+    const decided = mustDecide ? await decide(context.store, send, place) : undefined;
     if (decided && "result" in decided) return decided;
     const fields = { conversationId, content, twinRevision: revision, seq, after };
     const { question, reply } = newMessages(fields, ids, clock.now());
@@ -177,6 +178,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send): At
     } finally {
       if (begun?.result !== "begun") running.discard(producer);
     }
+    if (begun.result === "undecided") mustDecide = true;
     if (begun.result !== "begun") return begun;
     tellReached(context, begun.reached);
     running.start(producer, begun.memory);

@@ -145,7 +145,8 @@ function findRunning(records: MemoryRecords, reach: Reach, id: string): MessageE
 
 function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
   const { question, reply, lease, lastAttempt, reserves, decides } = begin;
-  const place = takePlace(records, begin, question, { resourceId: reply.id, answeredBy: "twin", reserves });
+  const needs = { resourceId: reply.id, answeredBy: "twin", reserves, isUndecided: !decides } as const;
+  const place = takePlace(records, begin, question, needs);
   if ("result" in place) return place;
   const { owned, conversation, reached } = place;
   const asked = decides && findMessage(records, { owner: begin.owner }, decides.replyId);
@@ -210,7 +211,7 @@ function takePlace(
   records: MemoryRecords,
   { owner, endUser, claim, forkAt, replaces }: BeginReply | AddMessage,
   { conversationId, seq, after }: MessageRecord,
-  { resourceId, answeredBy, reserves }: Needs,
+  { resourceId, answeredBy, reserves, isUndecided = false }: Needs,
 ): Place | NotStored {
   const made = claim?.replaces ? undefined : madeBefore(records, claim);
   if (made) return { result: "claimed", claim: made };
@@ -225,8 +226,10 @@ function takePlace(
   const isEnd = forkAt !== undefined || after === lastMessageId;
   if (seq !== logLength || !isEnd) return { result: "moved", end: { logLength, lastMessageId } };
   const owned = recordsOf(records, owner);
+  const before = owned.messages.get(after ?? "")?.record;
+  if (isUndecided && before?.pendingCalls) return { result: "undecided" };
   const { branches, path } = conversation;
-  const from = forkAt ?? owned.messages.get(after ?? "")?.record.seq ?? -1;
+  const from = forkAt ?? before?.seq ?? -1;
   const isBranch = from !== seq - 1;
   if (isBranch && branches.length >= mostBranches) return { result: "too_many_branches" };
   const ending = running && replaces && settlementOf(running, replaces);
@@ -244,6 +247,8 @@ interface Needs {
   readonly resourceId: string;
   readonly answeredBy: Answerer | undefined;
   readonly reserves?: TokenReservation | undefined;
+  /** Whether no calls may wait with the message that it goes on from. Default: they may. */
+  readonly isUndecided?: boolean;
 }
 
 /** Stores messages at the end of a conversation's path. */

@@ -101,7 +101,7 @@ export interface BeginReply extends Reach {
   readonly claim?: IdempotencyClaim;
   /** Whether no other process can begin the reply again, as not all that its engine is told is stored. Default false. */
   readonly lastAttempt?: boolean | undefined;
-  /** What it decides of the calls that wait with a reply, which must be open. Absent: nothing. */
+  /** What it decides of the calls that wait with the reply that it goes on from, which must be open. Absent: none may wait there. */
   readonly decides?: { readonly replyId: string; readonly decisions: Decisions } | undefined;
   /** What it is expected to take of budgets of tokens, all of which must have room. Absent: it counts towards none. */
   readonly reserves?: TokenReservation | undefined;
@@ -152,6 +152,8 @@ export type NotStored =
   /** The message's `seq` is not the conversation's `logLength`, or its `after` not the path's end: to be tried again. */
   | { readonly result: "moved"; readonly end: ConversationEnd }
   | { readonly result: "busy"; readonly replyId: string }
+  /** Calls wait with the reply that the question goes on from, and it decides nothing of them: to be tried again. */
+  | { readonly result: "undecided" }
   /** It would be another branch of a conversation that has {@link mostBranches}. */
   | { readonly result: "too_many_branches" }
   /** These budgets of tokens have no room. */
@@ -204,7 +206,8 @@ export interface ReplyStore {
    * Stores a question and its reply as the end of the conversation's path, and takes the conversation for it: its `replyId`
    * and `lastMessageId` are the reply's, its `logLength` two more, its `lastMessageAt` and `updatedAt` the reply's
    * `createdAt`. A claim that was made before, unless this one replaces it, comes first, then a missing conversation, a busy
-   * one, one in which a person answers, one that has moved, one that has too many branches, and budgets of tokens without room.
+   * one, one in which a person answers, one that has moved, calls that are left undecided, too many branches, and budgets of
+   * tokens without room.
    * What it reserves of these is settled in the transaction that ends it, whoever does that.
    */
   beginReply(begin: BeginReply): Promise<BeginResult>;

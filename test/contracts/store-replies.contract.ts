@@ -479,6 +479,11 @@ export function repliesContract(open: () => Store): void {
       assert.equal((await store.beginReply({ ...refused, decides })).result, "moved");
       assert.deepEqual(await read(), calls);
       const end = (await store.getConversation({ owner }, id)) ?? assert.fail();
+      const undecided = toBegin(owner, id, { end });
+      assert.deepEqual(await store.beginReply(undecided), { result: "undecided" });
+      const fork = { ...undecided, forkAt: first.reply.seq };
+      assert.deepEqual(await store.beginReply(fork), { result: "undecided" });
+      assert.deepEqual(await read(), calls);
       const next = { ...toBegin(owner, id, { end }), decides };
       assert.equal((await store.beginReply(next)).result, "begun");
       assert.equal(await read(), undefined);

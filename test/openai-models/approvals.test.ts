@@ -50,6 +50,14 @@ const calls = { call_1: "approve" } as const;
 
 const takesSecrets = (text: string) => (text.includes("secret") ? { replace: "" } : undefined);
 
+const clerk = {
+  id: "scripted",
+  engine: "openai",
+  instructions: "You take orders.",
+  tools: ["orders"],
+  confirm: ["orders/cancel"],
+};
+
 interface Opened extends AsyncDisposable {
   readonly chat: Chat;
   readonly asked: Body[];
@@ -77,15 +85,7 @@ async function open(
     log: () => {},
   });
   const { handover = false, clock: _, ...options } = more;
-  const twin = newTwin({
-    id: "scripted",
-    engine: "openai",
-    instructions: "You take orders.",
-    tools: ["orders"],
-    confirm: ["orders/cancel"],
-    handover,
-  });
-  const all = { twins: createTwinList([twin]), engines: { openai }, ...options };
+  const all = { twins: createTwinList([newTwin({ ...clerk, handover })]), engines: { openai }, ...options };
   const chat = await openChat(inProcess, all);
   return {
     chat,
@@ -319,6 +319,22 @@ describe("calls that wait for a person", { timeout: 300_000 }, () => {
       assert.deepEqual(inputs, []);
     });
   }
+
+  test("a message that goes on denies it also once the twin asks for no yes any more", async () => {
+    let twins = createTwinList([newTwin(clerk)]);
+    await using opened = await open([asksToCancel], {
+      twins: { list: (...given) => twins.list(...given), get: (...given) => twins.get(...given) },
+    });
+    const { chat, asked, inputs } = opened;
+    const { id } = await opened.begin();
+    twins = createTwinList([newTwin({ ...clerk, confirm: [] })]);
+    await decide(chat, { content: "Never mind." });
+    const result = asked[1]?.messages.find(({ role }) => role === "tool");
+    assert.match(result?.content ?? "", /has not said/);
+    assert.equal((await chat.message(id)).pendingCalls, null);
+    await assertRefusedField(await chat.post("/messages", { calls, after: id }), "calls.call_1");
+    assert.deepEqual(inputs, []);
+  });
 
   test("the empty words of a yes alone are as none", async () => {
     await using opened = await open();
