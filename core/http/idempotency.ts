@@ -5,6 +5,8 @@
  */
 
 import type { Sha256 } from "../base/ids.ts";
+import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { compareTexts } from "../base/order.ts";
 import type { IdempotencyClaim, MadeClaim } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
 import { ApiError, validationError } from "../wire/errors.ts";
@@ -57,10 +59,11 @@ export function claimOf(
 ): IdempotencyClaim | undefined {
   const key = fields.idempotencyKey;
   if (key === null) return undefined;
-  // Null means no value, but for `after` the beginning of the conversation.
-  const content = JSON.stringify(body, (name, value: unknown) =>
-    name === "after" ? value : (value ?? undefined),
-  );
+  const content = JSON.stringify(body, (name, value: unknown) => {
+    if (name === "after") return value; // null is the beginning of the conversation, and elsewhere no value
+    // The body's own members are in its schema's order already.
+    return name !== "" && isJsonObject(value) ? inOrder(value) : (value ?? undefined);
+  });
   return {
     owner: reach.owner,
     endUser: reach.endUser ?? endUser,
@@ -70,6 +73,11 @@ export function claimOf(
     createdAt: now,
     expiresAt: now + claimMs,
   };
+}
+
+/** An object's members in an order that does not depend on its client. */
+function inOrder(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => compareTexts(one, other)));
 }
 
 /** Refuses a request if its key was used with other fields before. */

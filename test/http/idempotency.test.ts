@@ -153,6 +153,29 @@ describe("an Idempotency-Key", () => {
     assert.equal((await dataOf<{ id: string }>(again)).id, first.id);
   });
 
+  test("the order of pairs and calls does not matter", async () => {
+    await using chat = await openChat(inProcess);
+    const { fixture, key, engine } = chat;
+    const make = (body: object) => fixture.call("POST", "/conversations", key, body, once);
+    const made = await make({ twinId: "scripted", metadata: { shop: "7", page: "1" } });
+    const again = await make({ metadata: { page: "1", shop: "7" }, twinId: "scripted" });
+    assert.deepEqual(await dataOf(again), await dataOf(made));
+    assert.equal(wasReplayed(again), true);
+    const other = await make({ twinId: "scripted", metadata: { shop: "7", page: "2" } });
+    await assertErrorAnswer(other, 422, "idempotency_key_reused");
+
+    const asking = chat.send();
+    const calls = ["a", "b"].map((callId) => ({ callId, name: "orders/cancel", arguments: {} }));
+    (await engine.next()).finish({ finishReason: "tool_calls", pending: { calls, state: "" } });
+    await asking;
+    const decide = (calls: object) => chat.post("/messages", { calls }, once);
+    const deciding = decide({ a: "approve", b: "deny" });
+    (await engine.next()).finish();
+    assert.equal((await deciding).status, 200);
+    assert.equal(wasReplayed(await decide({ b: "deny", a: "approve" })), true);
+    await assertErrorAnswer(await decide({ b: "approve", a: "deny" }), 422, "idempotency_key_reused");
+  });
+
   test("a failed reply replays its failure, normally and streamed", async () => {
     await using chat = await openChat(inProcess);
     const sending = chat.send("Hi", once);
