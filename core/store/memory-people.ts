@@ -4,6 +4,7 @@
  * @module
  */
 
+import { compareTexts } from "../base/order.ts";
 import { type MemoryRecords, memoryName, portionOf, recordsOf } from "./memory-records.ts";
 import { firstCharacters, type PersonMemory } from "./records.ts";
 import type { IdleMemory, PeopleStore } from "./store.ts";
@@ -15,8 +16,8 @@ export function peopleMethods(records: MemoryRecords): PeopleStore {
       const all = [...(records.owners.get(owner)?.memories.values() ?? [])];
       return all
         .filter((memory) => memory.endUser === endUser && (twinId ?? memory.twinId) === memory.twinId)
-        .filter((memory) => memory.twinId > after)
-        .sort((one, other) => (one.twinId < other.twinId ? -1 : 1))
+        .filter((memory) => compareTexts(memory.twinId, after) > 0)
+        .sort((one, other) => compareTexts(one.twinId, other.twinId))
         .slice(0, limit)
         .map((memory) => ({ ...memory, content: firstCharacters(memory.content, charactersOfEach) }));
     },

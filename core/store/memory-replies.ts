@@ -4,6 +4,7 @@
  * @module
  */
 
+import { compareTexts } from "../base/order.ts";
 import {
   type ConversationEntry,
   findConversation,
@@ -378,7 +379,7 @@ export function usageMethods(records: MemoryRecords): UsageStore {
         const group: string | null = entry[groupBy];
         sums.set(group ?? "", { group, ...sumOf(sums.get(group ?? "") ?? noCounts, entry) });
       }
-      const names = [...sums.keys()].sort();
+      const names = [...sums.keys()].sort(compareTexts);
       const items = names.slice(offset, offset + limit).flatMap((name) => sums.get(name) ?? []);
       return { items, total: sums.size };
     },

@@ -65,6 +65,10 @@ export function endUsersContract(open: () => Store): void {
       assert.deepEqual(await some({ after: "Bob", charactersOfEach: 3 }), ["Two"]);
       assert.deepEqual(await some({ after: "Bob", charactersOfEach: 6 }), ["Two. \u{1F375}"]);
       assert.deepEqual(await some({ after: "ada" }), []);
+      for (const twinId of ["\u{1F600}", "\uff5e"])
+        await store.setMemory({ ...ann, twinId }, { content: twinId, updatedAt: start });
+      assert.deepEqual(await some({ after: "ada" }), ["\uff5e", "\u{1F600}"]);
+      assert.deepEqual(await some({ after: "\uff5e" }), ["\u{1F600}"]);
       assert.deepEqual(await store.listMemories(newOwner(), "ann", all), []);
       const begun = async (fields: object) => {
         const { id } = await newConversation(store, owner, fields);
@@ -76,7 +80,7 @@ export function endUsersContract(open: () => Store): void {
         assert.equal(await begun(fields), null);
       await store.setMemory(ann, null);
       await store.setMemory(ann, null);
-      assert.deepEqual((await list()).length, 1);
+      assert.deepEqual((await list()).length, 3);
       await store.forgetEndUser(owner, "ann", start);
       assert.deepEqual(await list(), []);
       assert.equal((await store.listMemories(owner, "eve", all)).length, 1);
@@ -255,6 +259,12 @@ export function endUsersContract(open: () => Store): void {
         [null, 1, 5, 1, 0],
         ["ann", 2, 10, 1, 8],
       ]);
+      for (const endUser of ["\u{1F600}", "\uff5e"]) {
+        const { id } = await newConversation(store, owner, { endUser });
+        await converse(store, owner, id, { at: day - 86_400_000, usage: null });
+      }
+      const before = await list("endUser", { from: "2031-05-05", to: "2031-05-05" });
+      assert.deepEqual(before, [2, ["\uff5e", 1, 0, 0, 0], ["\u{1F600}", 1, 0, 0, 0]]);
       await store.deleteConversation({ owner }, mine.id, start);
       await store.forgetEndUser(owner, "ann", start);
       assert.deepEqual(await list("endUser"), [1, [null, 4, 35, 3, 8]]);
