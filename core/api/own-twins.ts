@@ -29,6 +29,7 @@ import {
   changeTwin,
   fileOf,
   filePath,
+  namesRevision,
   pathFault,
   readVersion,
   requireOwnTwins,
@@ -130,8 +131,10 @@ export const ownTwinRoutes = [
     errors: ["twin_not_found", "version_not_found"],
     async handle({ caller: { owner }, params: { id }, query, headers, memory }, context) {
       return readVersion(context, owner, id, query.version, async (stored) => {
-        const etag = `"${stored.version.revision}"`;
-        if (headers.ifNoneMatch?.includes(etag)) return { status: 304, headers: { ETag: etag } };
+        const { revision } = stored.version;
+        const etag = `"${revision}"`;
+        if (namesRevision(headers.ifNoneMatch ?? "", revision))
+          return { status: 304, headers: { ETag: etag } };
         return answerBytes(context, owner, fileOf(stored), memory, {
           "Content-Type": `${markdown}; charset=utf-8`,
           ETag: etag,

@@ -134,7 +134,6 @@ export async function changeTwin(
     for (;;) {
       if (await own.operators(owner, id)) throw twinExists();
       const current = await store.getTwinVersion(owner, id);
-      requireRevision(headers, current?.version.revision);
       const made = await make(current).catch(async (error: unknown) => {
         const now = error instanceof ContentMissing ? await store.getTwinVersion(owner, id) : current;
         if (now?.version.version === current?.version.version) throw error;
@@ -174,6 +173,7 @@ export async function changeTwin(
     const bytes = contents.get(file.digest) ?? (await readContent(store, owner, file));
     const read = await own.judge(owner, id, bytes);
     if ("faults" in read) throw faultyTwin(read.faults);
+    requireRevision(headers, current?.version.revision);
     const revision = await revisionOf(all);
     const asksNone = query.tests === "skip";
     const tests = asksNone ? null : await ask(context, own, id, read, () => textsOf(documents, contents));
@@ -250,18 +250,21 @@ export function requireRevision(
   { ifMatch = null, ifNoneMatch = null }: Call["headers"],
   revision: string | undefined,
 ): void {
-  const names = (field: string) =>
-    revision !== undefined && (field.trim() === "*" || field.includes(`"${revision}"`));
-  if (ifMatch !== null && !names(ifMatch))
+  if (ifMatch !== null && !namesRevision(ifMatch, revision))
     throw new ApiError(
       "revision_mismatch",
       "The twin has another revision than If-Match names: read it again.",
     );
-  if (ifNoneMatch !== null && names(ifNoneMatch))
+  if (ifNoneMatch !== null && namesRevision(ifNoneMatch, revision))
     throw new ApiError(
       "revision_mismatch",
       "There is such a twin, or revision, which If-None-Match excludes.",
     );
+}
+
+/** Whether a header field names what there is. A tag may be weak: proxies that compress make it so, and it names the same bytes. */
+export function namesRevision(field: string, revision: string | undefined): boolean {
+  return revision !== undefined && (field.trim() === "*" || field.includes(`"${revision}"`));
 }
 
 /** What a twin's files are, as 16 hexadecimal digits. */

@@ -293,6 +293,19 @@ describe("twins that their owners make", () => {
       412,
       "revision_mismatch",
     );
+    assert.equal((await service.get("odd/file", { "if-none-match": "*" })).status, 304);
+    const stale = { "if-match": `"${first.revision}"` };
+    await assertErrorAnswer(
+      await service.put("odd/file", "---\nnom: x\n---\n", stale),
+      400,
+      "validation_error",
+    );
+    const restore = (path: string) =>
+      service.call("POST", `/twins/${path}/restore`, service.jwt, undefined, stale);
+    await assertErrorAnswer(await restore("odd/versions/9"), 404, "version_not_found");
+    await assertErrorAnswer(await restore("new/versions/1"), 404, "twin_not_found");
+    await assertErrorAnswer(await service.put("new/documents/a.md", "A.", stale), 404, "twin_not_found");
+    await assertErrorAnswer(await restore("odd/versions/1"), 412, "revision_mismatch");
     const remove = (revision: string) =>
       service.call("DELETE", "/twins/odd", service.jwt, undefined, { "if-match": `"${revision}"` });
     await assertErrorAnswer(await remove(first.revision), 412, "revision_mismatch");
