@@ -111,6 +111,7 @@ export const messageRoutes = [
     },
     errors: [...sendErrors, "insufficient_scope", "model_error", "model_timeout"],
     async handle(given, context) {
+      if (isAlone(given.body)) requireOwner(given.caller);
       const call = { ...given, body: requireWords(given.body) };
       requireRoleOfMembers(call.body);
       if (isAlone(call.body)) return say(call, context);
@@ -249,8 +250,13 @@ function requireWords({ calls = {}, ...body }: FromSchema<typeof sendMessageSche
 }
 
 /** Whether a message is stored without a reply. */
-function isAlone({ role, reply }: SendBody): boolean {
+function isAlone({ role, reply }: Pick<SendBody, "role" | "reply">): boolean {
   return role === "assistant" || reply === false;
+}
+
+/** Only a conversation's owner may store a message without a reply, not its end user. */
+function requireOwner({ reach }: Call["caller"]): void {
+  if (reach.endUser !== undefined) throw keyRequired("no end user may store a message without a reply");
 }
 
 /** What a person says has an author, and may settle who answers; a question may have no reply. */
@@ -333,11 +339,10 @@ async function send(
   return { feed: replies.find(reach, message), reply: message, ...repeated };
 }
 
-/** Stores a message without a reply. Only the conversation's owner may do that, not its end user. */
+/** Stores a message without a reply. */
 async function say(call: Call<unknown, SendBody>, context: HandlerContext): Promise<Result> {
   const { caller, body } = call;
   const { reach } = caller;
-  if (reach.endUser !== undefined) throw keyRequired("no end user may store a message without a reply");
   const { conversation, claim } = await claimIn(call, context);
   const { id: conversationId } = conversation;
   const { role = "user", content, author = null, answeredBy, after, whenBusy } = body;

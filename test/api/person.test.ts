@@ -160,7 +160,8 @@ describe("messages without an engine", () => {
     const { fixture } = chat;
     const id = await fixture.conversation(token, "scripted");
     const post = (body: object) => fixture.call("POST", `/conversations/${id}/messages`, token, body);
-    for (const body of [said, { content: "x", reply: false }]) {
+    const without = [{ role: "assistant" }, { reply: false, content: "" }]; // told first what no words would change
+    for (const body of [said, { content: "x", reply: false }, ...without]) {
       await assertErrorAnswer(await post(body), 403, "insufficient_scope");
     }
     const change = (conversation: string, answeredBy: string) =>
