@@ -61,8 +61,9 @@ export function createAuthentication(options: AuthenticationOptions): IdentifyCa
     }
     if (credential === "manager") return identifyManager(request, fields, route, options);
     if (authenticate && !(verifyToken && carriesOwnKey(fields))) {
+      const caller = fromHost(await authenticate(request), options);
       if (route.method !== "GET") refuseOtherSites(request, fields, corsOrigins);
-      return fromHost(await authenticate(request), options);
+      return caller;
     }
     return fromKey(await keys.authenticate(fields, maxAgeMs), options);
   };

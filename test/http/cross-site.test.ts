@@ -75,6 +75,7 @@ test("a page of another origin cannot either where browsers send no Fetch Metada
   ];
   for (const headers of own)
     assert.notEqual(await ask(headers), "cross_site_request", JSON.stringify(headers));
+  assert.equal(await ask({ Cookie: "", Origin: "https://evil.example" }), "missing_credentials");
   const read = new Request("http://twins.test/api/v1/twins", {
     headers: { Cookie: "session=1", Origin: "https://evil.example" },
   });
