@@ -20,6 +20,7 @@ import {
   type MessageRecord,
   mostCharactersRead,
   questionsSeen,
+  type SeenMessage,
   windowOf,
   withoutFailed,
 } from "../../core/store/records.ts";
@@ -81,7 +82,7 @@ export function messageMethods(driver: SqlDriver): MessageStore {
 async function readMixedHistory(
   driver: SqlDriver,
   of: { owner: string; conversationId: string; path: MessageRanges; characters: number },
-): Promise<readonly Pick<MessageRecord, "role" | "content">[]> {
+): Promise<readonly SeenMessage[]> {
   const { owner, conversationId, path, characters } = of;
   const rows: SqlRow[] = [];
   for (const range of path) rows.push(...(await driver.all(marksIn, [conversationId, ...range])));
@@ -278,7 +279,7 @@ function selectRange(columns: string, text = "content"): Readonly<Record<"asc" |
 
 const messagesIn = selectRange(messageColumns);
 const historyIn = selectRange("role, content, status");
-const toldIn = selectRange("role, content, status", "COALESCE(told, content)");
+const toldIn = selectRange("role, content, status, alone", "COALESCE(told, content)");
 
 /** The path to a message. Only where it leaves the current one, the conversation's branches are read. */
 export async function findPath(

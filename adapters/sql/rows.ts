@@ -5,13 +5,15 @@
  */
 
 import { lengthOf, type MessagePath } from "../../core/store/path.ts";
-import type {
-  ApiKeyRecord,
-  ConversationRecord,
-  Feedback,
-  MadeClaim,
-  MessageRecord,
-  PendingCall,
+import {
+  type ApiKeyRecord,
+  type ConversationRecord,
+  type Feedback,
+  type MadeClaim,
+  type MessageRecord,
+  type PendingCall,
+  type SeenMessage,
+  seenMessage,
 } from "../../core/store/records.ts";
 import type { SqlRow, SqlValue } from "./driver.ts";
 
@@ -134,8 +136,10 @@ export function messageFromRow(row: SqlRow): MessageRecord {
   return { ...message, pendingCalls: fromJson(row.pending_calls) as PendingCall[] };
 }
 
-export function historyFromRow(row: SqlRow): Pick<MessageRecord, "role" | "content"> {
-  return { role: String(row.role) as MessageRecord["role"], content: String(row.content) };
+/** A message of a history, whose content is what is told. */
+export function historyFromRow({ role, content, alone }: SqlRow): SeenMessage {
+  const message = { role: String(role) as MessageRecord["role"], content: String(content) };
+  return seenMessage({ ...message, alone: Number(alone ?? 0) === 1 }, null);
 }
 
 export function claimFromRow(row: SqlRow): MadeClaim {

@@ -7,7 +7,7 @@
  */
 
 import { LRUCache } from "lru-cache";
-import { historySeen, type MessageRecord, mostCharactersAsked } from "../store/records.ts";
+import { historySeen, type MessageRecord, mostCharactersAsked, type SeenMessage } from "../store/records.ts";
 import type { ConversationEnd, Reach, Store } from "../store/store.ts";
 import type { HistoryMessage } from "../twins/engine.ts";
 
@@ -23,7 +23,7 @@ export type KnownConversation = Pick<Entry, "id" | "twinId">;
 /** What a model sees before a question. */
 interface SeenHistory {
   /** Oldest first: the caller's own copy. */
-  readonly history: readonly HistoryMessage[];
+  readonly history: readonly SeenMessage[];
   /** Whether it ends with the message right before the question: that may have no words. */
   readonly isWhole: boolean;
 }
@@ -36,12 +36,13 @@ interface Entry extends ConversationEnd {
   readonly endUser: string | null;
   readonly twinId: string;
   /** What a model sees of its path when its end was last seen, oldest first. Undefined: not read yet. */
-  readonly history: readonly HistoryMessage[] | undefined;
+  readonly history: readonly SeenMessage[] | undefined;
 }
 
 /** Answers from the cache if it can, or else asks the store. Errors of the store are passed on. */
 export class ConversationCache {
   readonly #store: Pick<Store, "getConversation" | "readHistory">;
+  readonly #isGuarded: boolean;
   readonly #entries = new LRUCache<string, Entry>({
     maxSize: maxRemembered,
     // A message takes 56 bytes besides its text on Node: more than the text, if that is short.
@@ -49,8 +50,10 @@ export class ConversationCache {
       history.reduce((size, { content }) => size + content.length + 56, entrySize),
   });
 
-  constructor(store: Pick<Store, "getConversation" | "readHistory">) {
+  /** `isGuarded`: whether a guard is to judge what is unjudged. Else, histories do not say so. */
+  constructor(store: Pick<Store, "getConversation" | "readHistory">, isGuarded: boolean) {
     this.#store = store;
+    this.#isGuarded = isGuarded;
   }
 
   /** The twin that a conversation is with. Undefined: there is no such conversation within reach. */
@@ -89,7 +92,10 @@ export class ConversationCache {
     const known = this.#knownBehind(conversationId, after);
     const history = known ?? (await this.#read(owner, conversationId, after));
     if (!known) this.#update(conversationId, { logLength: seq, lastMessageId: after }, history);
-    return { history: copyWithWords(history), isWhole: (history.at(-1)?.content ?? "").trim() !== "" };
+    return {
+      history: copyWithWords(history, this.#isGuarded),
+      isWhole: (history.at(-1)?.content ?? "").trim() !== "",
+    };
   }
 
   /** What a model would see before a question that is not stored, behind a message. */
@@ -97,10 +103,10 @@ export class ConversationCache {
     owner: string,
     conversationId: string,
     after: string | null,
-  ): Promise<readonly HistoryMessage[]> {
+  ): Promise<readonly SeenMessage[]> {
     if (after === null) return [];
     const known = this.#knownBehind(conversationId, after);
-    return copyWithWords(known ?? (await this.#read(owner, conversationId, after)));
+    return copyWithWords(known ?? (await this.#read(owner, conversationId, after)), this.#isGuarded);
   }
 
   #knownBehind(conversationId: string, after: string): Entry["history"] {
@@ -108,7 +114,7 @@ export class ConversationCache {
     return known?.lastMessageId === after ? known.history : undefined;
   }
 
-  #read(owner: string, conversationId: string, after: string): Promise<readonly HistoryMessage[]> {
+  #read(owner: string, conversationId: string, after: string): Promise<readonly SeenMessage[]> {
     return this.#store.readHistory({ owner }, conversationId, { after, characters: mostCharactersAsked });
   }
 
@@ -150,10 +156,12 @@ function asModelSees({ role, content }: MessageRecord): HistoryMessage {
  * Leaves out questions whose reply was stopped before its first word, because some models accept no empty message. A
  * copy, because engines in plain JavaScript may change it, for example to add the question.
  */
-function copyWithWords(history: readonly HistoryMessage[]): HistoryMessage[] {
-  const hasWords = (message: HistoryMessage, index: number) => {
+function copyWithWords(history: readonly SeenMessage[], isGuarded: boolean): SeenMessage[] {
+  const hasWords = (message: SeenMessage, index: number) => {
     const reply = message.role === "assistant" ? message : history[index + 1];
     return message.content.trim() !== "" && reply?.content.trim() !== ""; // a question may decide of calls alone
   };
-  return history.filter(hasWords).map(({ role, content }) => ({ role, content }));
+  return history.filter(hasWords).map(({ role, content, isUnjudged }) => {
+    return isGuarded && isUnjudged ? { role, content, isUnjudged } : { role, content };
+  });
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
+import type { SeenMessage } from "../store/records.ts";
 import {
   type EngineProgress,
   type EngineResult,
@@ -27,7 +28,10 @@ const sentenceLength = 2_000;
 export interface Guarding {
   readonly guard: Guard;
   readonly clock: Clock;
-  /** Whether the history is in the words of a client, which may have said anything before; else the guard knows what it tells. */
+  /**
+   * Whether the history is in the words of a client, which may have said anything before; else the guard knows what it tells,
+   * but for questions that were stored alone.
+   */
   readonly isSaidByClient: boolean;
   /**
    * Stores what later histories tell in the question's place; empty: neither the question nor its reply. Resolves once that is
@@ -51,7 +55,7 @@ export async function askGuarded(
     return filtered;
   }
   if (verdict) await replaceQuestion(verdict.replace);
-  const history = isSaidByClient ? await passHistory(guard, clock, turn) : turn.history;
+  const history = await passHistory(guard, clock, turn, isSaidByClient);
   const asked = { ...turn, history, ...(verdict && { content: verdict.replace }) };
   if (!guard.output) return engine.reply(asked, output);
   return new Checkpoint(guard, clock, asked, output).pass(engine);
@@ -63,21 +67,29 @@ function judgeQuestion(guard: Guard, clock: Clock, turn: Turn): Promise<Verdict>
   });
 }
 
-/** A history as it may be told: each question of it is judged, as if it were asked. Of one that is stopped, neither it nor its replies. */
-async function passHistory(guard: Guard, clock: Clock, turn: Turn): Promise<readonly HistoryMessage[]> {
-  const { history } = turn;
+/**
+ * A history as it may be told: each question of it is judged, as if it were asked, that was not when it was stored, or that a
+ * client sends. Of one that is stopped, neither it nor what was said to it.
+ */
+async function passHistory(
+  guard: Guard,
+  clock: Clock,
+  turn: Turn,
+  isSaidByClient: boolean,
+): Promise<readonly HistoryMessage[]> {
+  const history: readonly SeenMessage[] = turn.history;
   const verdicts = await Promise.all(
-    history.map(async ({ role, content }, index) => {
-      if (role === "assistant") return undefined; // what a twin makes of it is judged
+    history.map(async ({ role, content, isUnjudged = isSaidByClient }, index) => {
+      if (role === "assistant" || !isUnjudged) return undefined; // what a twin makes of the former is judged
       return judgeQuestion(guard, clock, { ...turn, content, history: history.slice(0, index) });
     }),
   );
   let isStopped = false;
-  return history.flatMap((message, index) => {
+  return history.flatMap(({ role, content }, index) => {
     const verdict = verdicts[index];
-    if (message.role === "user") isStopped = Boolean(verdict && "stop" in verdict);
+    if (role === "user") isStopped = Boolean(verdict && "stop" in verdict);
     if (isStopped) return [];
-    return verdict && "replace" in verdict ? { ...message, content: verdict.replace } : message;
+    return { role, content: verdict && "replace" in verdict ? verdict.replace : content };
   });
 }
 

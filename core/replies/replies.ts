@@ -67,7 +67,7 @@ export class Replies {
   #closing = false;
 
   constructor(options: RepliesOptions) {
-    const conversations = new ConversationCache(options.store);
+    const conversations = new ConversationCache(options.store, options.guard !== undefined);
     const changes = new ConversationChanges(options.store.signals);
     const counts = new RunningCounts(tooManyRunning);
     this.#context = { ...options, conversations, changes, inFlight: new InFlight(), counts };

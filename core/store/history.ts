@@ -4,8 +4,17 @@
  * @module
  */
 
-import type { MessageRecord } from "./messages.ts";
+import type { MessageRecord, SeenMessage } from "./messages.ts";
 import { upTo } from "./slices.ts";
+
+/** A message as a history has it. `told`: what is told in its place; null: its own text. */
+export function seenMessage(
+  { role, content, alone }: Pick<MessageRecord, "role" | "content" | "alone">,
+  told: string | null,
+): SeenMessage {
+  const message = { role, content: told ?? content };
+  return alone && role === "user" ? { ...message, isUnjudged: true } : message;
+}
 
 /**
  * How many of a conversation's last questions a model sees of so many with replies that did not fail: from a multiple of 25

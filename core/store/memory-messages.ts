@@ -12,7 +12,7 @@ import {
   type MessageEntry,
 } from "./memory-records.ts";
 import { lengthOf, type MessagePath, pathTo, placeOn, placesOf, rangesAt } from "./path.ts";
-import { firstCharacters, historySeen, upTo, withoutFailed } from "./records.ts";
+import { firstCharacters, historySeen, seenMessage, upTo, withoutFailed } from "./records.ts";
 import type { MessageStore } from "./store.ts";
 
 /** The store's methods that read messages. */
@@ -49,9 +49,7 @@ export function messageMethods(records: MemoryRecords): MessageStore {
       const messages = messagesAt(entry, path, 0, lengthOf(path, 0)).map(({ record, told = null }) => {
         return { ...record, told };
       });
-      const history = withoutFailed(messages).map(({ role, content, told }) => {
-        return { role, content: told ?? content };
-      });
+      const history = withoutFailed(messages).map((message) => seenMessage(message, message.told));
       return historySeen(history, characters);
     },
   };

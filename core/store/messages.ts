@@ -111,6 +111,12 @@ export interface MessageRecord {
   readonly pendingCalls?: readonly PendingCall[];
 }
 
+/** A message of a history. */
+export interface SeenMessage extends Pick<MessageRecord, "role" | "content"> {
+  /** A question that was stored alone: no guard has judged it. Absent: it is none. */
+  readonly isUnjudged?: true;
+}
+
 /** Which part of a message to read. */
 export interface MessageOptions {
   /** Only as a message of this conversation. Default: of any. */
@@ -159,12 +165,7 @@ export interface MessageStore {
    * What a model sees before a question behind a message, stored or not: the last questions on the path to that message with
    * their completed or cancelled replies, oldest first, as many as `questionsSeen` says of all of these. Those whose reply
    * failed are neither seen nor counted, and questions have as their content what is told in their place
-   * ({@link Store.replaceQuestion}). The oldest are left out where all have more than so many characters together. Only role
-   * and content are read.
+   * ({@link Store.replaceQuestion}). The oldest are left out where all have more than so many characters together.
    */
-  readHistory(
-    reach: Reach,
-    conversationId: string,
-    slice: HistorySlice,
-  ): Promise<readonly Pick<MessageRecord, "role" | "content">[]>;
+  readHistory(reach: Reach, conversationId: string, slice: HistorySlice): Promise<readonly SeenMessage[]>;
 }

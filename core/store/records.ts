@@ -14,7 +14,7 @@ export {
   newConversation,
 } from "./conversations.ts";
 export { dayMs, dayOf } from "./days.ts";
-export { historySeen, questionsSeen, windowOf, withoutFailed } from "./history.ts";
+export { historySeen, questionsSeen, seenMessage, windowOf, withoutFailed } from "./history.ts";
 export {
   type ApiKeyRecord,
   type ClientTokenRecord,
@@ -34,6 +34,7 @@ export {
   type PendingCall,
   type PendingCalls,
   type ReplyFailure,
+  type SeenMessage,
   type Source,
   type StoredCalls,
   type Usage,

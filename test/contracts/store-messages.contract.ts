@@ -260,7 +260,9 @@ export function messagesContract(open: () => Store): void {
       await store.replaceQuestion({ owner, conversationId: "other", id: third.id, told: "" });
       const read = async (after = "", characters = whole.characters) => {
         const history = await store.readHistory({ owner }, id, { after, characters });
-        return history.map(({ role, content }) => `${role}: ${content}`);
+        return history.map(
+          ({ role, content, isUnjudged }) => `${role}: ${content}${isUnjudged ? " (unjudged)" : ""}`,
+        );
       };
       const seen = ["user: (one)?", "assistant: to 1?", "user: 3?", "assistant: to 3?"];
       assert.deepEqual(await read(replies[2]), seen);
@@ -273,6 +275,9 @@ export function messagesContract(open: () => Store): void {
       );
       const alone = await addAlone(store, owner, id, { content: "Alone." });
       assert.deepEqual(await read(alone.id), [...seen, "assistant: Alone."]);
+      const question = await addAlone(store, owner, id, { role: "user", content: "4?" });
+      const withBoth = [...seen, "assistant: Alone.", "user: 4? (unjudged)"];
+      assert.deepEqual(await read(question.id), withBoth);
     });
 
     test("history begins at a multiple of 25 questions and has 25 to 49, and failed ones are not counted", async () => {

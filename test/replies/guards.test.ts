@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { createTwinList, type Guard, type ServiceOptions, type TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import type { MessageResource } from "../../core/wire/schemas.ts";
@@ -14,6 +15,7 @@ import { createManualClock, settle } from "../support/clock.ts";
 import {
   dataOf,
   inProcess,
+  jsonRequest,
   newTwin,
   overSocket,
   parseEvents,
@@ -103,6 +105,45 @@ describe("a guard of questions", { timeout: 300_000 }, () => {
       const [question] = await dataOf<MessageResource[]>(await chat.get("/messages"));
       assert.equal(question?.content, "A secret?");
       if (another) await next.service.close({ graceMs: 0 });
+    });
+  }
+
+  for (const [where, another, path] of [
+    ["", false, "/messages"],
+    [", in another process", true, "/messages"],
+    [", of a response that is not stored", true, "/v1/responses"],
+  ] as const) {
+    test(`a question that was asked while a person answered is judged before a twin is told it${where}`, async () => {
+      const guard: Guard = {
+        input(text) {
+          if (text.includes("secret")) return { stop: "Not that." };
+          return text.includes("4711") ? { replace: text.replace("4711", "…") } : undefined;
+        },
+      };
+      await using chat = await openGuarded(guard, { openaiApi: createOpenAIApi() });
+      const { fixture, key, conversationId } = chat;
+      const answeredBy = (who: string) =>
+        fixture.call("PATCH", `/conversations/${conversationId}`, key, { answeredBy: who });
+      await answeredBy("person");
+      for (const question of ["My number is 4711.", "And a secret."]) await chat.send(question);
+      await chat.post("/messages", { role: "assistant", content: "Thank you.", answeredBy: "twin" });
+      const next = another ? await chat.another() : chat;
+      const body = { model: "scripted", input: "Hello?", conversation: conversationId, store: false };
+      const asking =
+        path === "/messages"
+          ? next.send("Hello?")
+          : next.service.fetch(
+              new Request(`http://twins.test${path}`, { method: "POST", ...jsonRequest(key, body) }),
+            );
+      const { turn, finish } = await next.engine.next();
+      assert.deepEqual(turn.history, [{ role: "user", content: "My number is …." }]);
+      finish();
+      assert.equal((await asking).status, 200);
+      const shown = await dataOf<MessageResource[]>(await chat.get("/messages?limit=2"));
+      assert.deepEqual(
+        shown.map(({ content }) => content),
+        ["My number is 4711.", "And a secret."],
+      );
     });
   }
 
