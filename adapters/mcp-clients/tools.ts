@@ -10,6 +10,7 @@ import {
   findTwin,
   findTwins,
   hold,
+  sendFields,
   sendIntoNew,
 } from "../../core/api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
@@ -131,7 +132,7 @@ async function ask(request: KnownRequest, given: unknown, call: Call, context: H
   }
   try {
     const reply = await replies.end(feed, call.request.signal);
-    hold(call.memory, [reply.content.length]);
+    hold(call.memory, [reply]);
     return { document: resultDocument(request, replyResult(reply)) };
   } catch (error) {
     if (call.request.signal?.aborted) await left();
@@ -141,9 +142,9 @@ async function ask(request: KnownRequest, given: unknown, call: Call, context: H
 
 /** Sends the question, or finds the reply of an equal call with the same key. */
 async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): Promise<ReplyFeed> {
-  const { caller, fields, requestId } = call;
+  const { fields } = call;
   const { store, replies, twins, clock, sha256 } = context;
-  const { reach, limits, budgets } = caller;
+  const { reach } = call.caller;
   const { twin: twinId, question: content, conversation, requestKey = null } = asked;
   const twin = (await findTwin(twins, reach, twinId)) ?? (await unknownTwin(context, reach));
   const body = { twin: twinId, content, conversation };
@@ -154,16 +155,7 @@ async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): 
       conversation === undefined ? undefined : await findConversation(context, reach, conversation);
     if (conversation !== undefined && known?.twinId !== twin.id) conversationNotFound();
     const send = (conversationId: string) =>
-      replies.send({
-        ...{ ...reach, conversationId, twin, content, claim },
-        ...{
-          limits,
-          budgets,
-          requestId,
-          received: call.received,
-          traceparent: fields.traceparent ?? undefined,
-        },
-      });
+      replies.send({ ...reach, conversationId, twin, content, claim, ...sendFields(call) });
     if (known) return send(known.id);
     if (!claim) return sendIntoNew(context, reach, twin.id, send);
     const once = { ...claim, path: `/mcp#${twin.id}` }; // a key makes one conversation, however often its call is refused

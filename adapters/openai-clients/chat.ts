@@ -4,13 +4,13 @@
  * @module
  */
 
-import { hold, requireTwin } from "../../core/api/lookup.ts";
+import { requireTwin, sendFields } from "../../core/api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
 import type { Call, HandlerContext, Result, Route } from "../../core/http/route.ts";
 import { windowOf } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import type { Twin } from "../../core/twins/twins.ts";
-import { ChatEvents, type CompletionHead, completionDocument } from "./chat-completion.ts";
+import { ChatEvents, completionDocument } from "./chat-completion.ts";
 import { isReply, quotesEnd } from "./comparison.ts";
 import { readMessages, requireShortQuestion, type Spoken } from "./conversation-text.ts";
 import { findNamed, placeBehind, readConversationName } from "./conversations.ts";
@@ -25,7 +25,7 @@ import {
   requireBody,
   requireForm,
 } from "./parameters.ts";
-import { type AskingSetting, completedReply, type SentOnce, sendFields, sendOnce } from "./sending.ts";
+import { type AskingSetting, answerWith, type SentOnce, sendOnce } from "./sending.ts";
 
 /** A request for a chat completion. */
 interface ChatRequest extends CommonParameters, Spoken {
@@ -117,23 +117,14 @@ async function isTask(
   return chat !== undefined && (await quotesEnd(chat, body.question, context, reach));
 }
 
-async function answer(
+function answer(
   sent: SentOnce,
   call: Call<undefined, ChatRequest>,
   context: HandlerContext,
 ): Promise<Result> {
-  const { feed, headers, left } = sent;
-  const { requestId } = call;
-  const { model, stream, includesUsage } = call.body;
-  const head: CompletionHead = { messageId: feed.id, createdAt: feed.createdAt, model };
-  if (stream) {
-    const events = new ChatEvents(head, includesUsage);
-    return {
-      events: context.replies.stream(feed, { from: 0, requestId, events, left, memory: call.memory }),
-      headers,
-    };
-  }
-  const reply = await completedReply(sent, call, context);
-  hold(call.memory, [reply.content.length]);
-  return { document: completionDocument(reply, head), headers };
+  const { id: messageId, createdAt } = sent.feed;
+  const { model, includesUsage } = call.body;
+  const head = { messageId, createdAt, model };
+  const events = new ChatEvents(head, includesUsage);
+  return answerWith(sent, { events, document: (reply) => completionDocument(reply, head) }, call, context);
 }

@@ -54,10 +54,7 @@ export async function quotesEnd(
   const { items = [] } = (await store.listMessages(reach, id, slice)) ?? {};
   const held = memory.hold(reach);
   try {
-    hold(
-      held,
-      items.map(({ content }) => content.length),
-    );
+    hold(held, items);
     return items.some(({ role, content }) =>
       quotes(essence(text), essence(content).slice(0, quotedCharacters), role === "user"),
     );
@@ -104,10 +101,7 @@ export async function findPlace(
       ...slice,
       characters: mostCharactersRead,
     })) {
-      hold(
-        held,
-        items.map(({ content }) => content.length),
-      );
+      hold(held, items);
       for (const message of items) stored.set(message.id, said.compare(message));
       held.release();
       // Most clients go on at the end, and many send the last messages only: no need to read all.

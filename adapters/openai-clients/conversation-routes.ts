@@ -165,7 +165,7 @@ export function conversationRoutes({
       async handle({ caller: { reach }, params, memory }, { store }) {
         const named = { conversationId: params.id, id: params.messageId };
         const message = await requireMessage(store, reach, named, mostCharactersRead);
-        hold(memory, [message.content.length]);
+        hold(memory, [message]);
         return { document: jsonPieces(itemOf(message)) };
       },
     }),

@@ -48,10 +48,7 @@ export async function listItems(
   const items: MessageRecord[] = [];
   let total: number | undefined;
   for await (const portion of readPortions(store, reach, id, slice)) {
-    hold(
-      memory,
-      portion.items.map(({ content }) => content.length),
-    );
+    hold(memory, portion.items);
     items.push(...portion.items);
     total ??= portion.total;
   }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { hold, requireConversation, requireTwin, sendIntoNew } from "../../core/api/lookup.ts";
+import { hold, requireConversation, requireTwin, sendFields, sendIntoNew } from "../../core/api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import {
   type Call,
@@ -48,7 +48,7 @@ import {
 } from "./parameters.ts";
 import { headNumber, ResponseEvents, tailLength } from "./response-events.ts";
 import { messageIdOf, type ResponseHead, responseInProgress, responseObject } from "./response-object.ts";
-import { type AskingSetting, completedReply, type SentOnce, sendFields, sendOnce } from "./sending.ts";
+import { type AskingSetting, answerWith, type SentOnce, sendOnce } from "./sending.ts";
 import { saidBefore } from "./stored-history.ts";
 
 /** A request for a response. */
@@ -88,8 +88,8 @@ export function responseRoutes(setting: AskingSetting): Route[] {
       async handle(call, context) {
         const { reply, head } = await requireResponse(call, context);
         if (call.query.stream === "true") return resume(reply, head, call, context);
-        hold(call.memory, [reply.content.length]);
-        return { document: jsonPieces(responseObject(head, reply)) };
+        hold(call.memory, [reply]);
+        return { document: documentOf(reply, head) };
       },
     }),
 
@@ -127,8 +127,8 @@ export function responseRoutes(setting: AskingSetting): Route[] {
       async handle(call, context) {
         const { reply, head } = await requireResponse(call, context);
         const ended = await context.replies.cancel(call.caller.reach, reply);
-        hold(call.memory, [ended.content.length]);
-        return { document: jsonPieces(responseObject(head, ended)) };
+        hold(call.memory, [ended]);
+        return { document: documentOf(ended, head) };
       },
     }),
   ];
@@ -205,23 +205,14 @@ async function answer(
   call: Call<undefined, ResponseRequest>,
   context: HandlerContext,
 ): Promise<Result> {
-  const { body, requestId } = call;
-  const { feed, headers, left } = sent;
-  const { id: messageId, createdAt } = feed;
-  const { model, background, store, form } = body;
+  const { id: messageId, createdAt } = sent.feed;
+  const { model, stream, background, store, form } = call.body;
   const format = form?.format;
   const head = { messageId, conversationId, createdAt, model, background, store, format };
-  if (body.stream) {
-    const events = new ResponseEvents(head, -1);
-    return {
-      events: context.replies.stream(feed, { from: 0, requestId, events, left, memory: call.memory }),
-      headers,
-    };
-  }
-  if (background) return { document: JSON.stringify(responseInProgress(head)), headers };
-  const reply = await completedReply(sent, call, context);
-  hold(call.memory, [reply.content.length]);
-  return { document: jsonPieces(responseObject(head, reply)), headers };
+  if (background && !stream)
+    return { document: JSON.stringify(responseInProgress(head)), headers: sent.headers };
+  const events = new ResponseEvents(head, -1);
+  return answerWith(sent, { events, document: (reply) => documentOf(reply, head) }, call, context);
 }
 
 /** Asks a twin without storing anything. What is stored of a conversation, or up to a response, was said before. */
@@ -269,7 +260,7 @@ async function recall(
       if (!found) return refuseReference(item.path);
       named = { role: "assistant", content: found.reply.content };
       known.set(item.messageId, named);
-      hold(received, [named.content.length]);
+      hold(received, [named]);
     }
     left -= named.content.length;
     if (left < 0) refuseParam("input", `must refer to texts of at most ${mostCharactersAsked} characters`);
@@ -278,43 +269,48 @@ async function recall(
   return said.filter(({ content }) => content.trim() !== "");
 }
 
-/** The reply that a path names by its response. */
+function documentOf(reply: MessageRecord, head: ResponseHead): Generator<string> {
+  return jsonPieces(responseObject(head, reply));
+}
+
+/** The reply that a path names by its response, with so many characters of its text. */
 async function requireResponse(
   { caller: { reach }, params }: Call,
   context: HandlerContext,
+  characters = mostCharactersRead,
 ): Promise<{ readonly reply: MessageRecord; readonly head: ResponseHead }> {
   const messageId = messageIdOf(params.id) ?? messageNotFound();
-  const found = await findResponse(messageId, reach, context, mostCharactersRead);
+  const found = await findResponse(messageId, reach, context, characters);
   const { reply, twinId: model } = found ?? messageNotFound();
   const { conversationId, createdAt } = reply;
   return { reply, head: { messageId, conversationId, createdAt, model } };
 }
 
 /** A log has no holes: a response is deleted with its conversation, and only where that has nothing else. */
-async function deleteResponse({ caller: { reach }, params }: Call, context: HandlerContext): Promise<Result> {
+async function deleteResponse(call: Call, context: HandlerContext): Promise<Result> {
   const { store, clock, replies, tells } = context;
-  const messageId = messageIdOf(params.id) ?? messageNotFound();
-  const { reply } = (await findResponse(messageId, reach, context, 0)) ?? messageNotFound();
+  const { reach } = call.caller;
+  const { reply } = await requireResponse(call, context, 0);
   const { id, logLength } = await requireConversation(store, reach, reply.conversationId);
   if (logLength > (reply.alone ? 1 : 2)) {
     refuseParam("response_id", `is one of several in the conversation ${id}; delete that with all it has`);
   }
   replies.drop((await store.deleteConversation(reach, id, clock.now(), { tells })) ?? messageNotFound());
-  return { document: JSON.stringify({ id: params.id, object: "response", deleted: true }) };
+  return { document: JSON.stringify({ id: call.params.id, object: "response", deleted: true }) };
 }
 
 /** What a response was asked: its question. What else the client sent with it is not stored. */
 async function listInput(
-  { caller: { reach }, params, query, memory }: Call<FromSchema<typeof itemsQuerySchema>>,
+  call: Call<FromSchema<typeof itemsQuerySchema>>,
   context: HandlerContext,
 ): Promise<Result> {
-  const messageId = messageIdOf(params.id) ?? messageNotFound();
-  const { reply } = (await findResponse(messageId, reach, context, 0)) ?? messageNotFound();
+  const { caller, query, memory } = call;
+  const { reply } = await requireResponse(call, context, 0);
   const options = { conversationId: reply.conversationId, characters: mostCharactersRead };
   const isAsked = !reply.alone && reply.after !== null;
-  const question = isAsked ? await context.store.getMessage(reach, reply.after, options) : undefined;
+  const question = isAsked ? await context.store.getMessage(caller.reach, reply.after, options) : undefined;
   if (query.after !== undefined && query.after !== question?.id) messageNotFound();
-  hold(memory, [question?.content.length ?? 0]);
+  if (question) hold(memory, [question]);
   return { document: jsonPieces(listOf(question && query.after === undefined ? [question] : [], false)) };
 }
 

@@ -6,6 +6,7 @@
  */
 
 import { LRUCache } from "lru-cache";
+import { hold } from "../../core/api/lookup.ts";
 import { isWithin } from "../../core/base/clock.ts";
 import {
   claimOf,
@@ -13,11 +14,12 @@ import {
   requireIdempotencyKey,
   requireSameFields,
 } from "../../core/http/idempotency.ts";
-import type { Call, HandlerContext } from "../../core/http/route.ts";
-import type { ReplyFeed, Send, Sent } from "../../core/replies/replies.ts";
+import type { Call, HandlerContext, Result } from "../../core/http/route.ts";
+import type { ReplyFeed, Sent } from "../../core/replies/replies.ts";
 import { type IdempotencyClaim, type MessageRecord, mostCharactersRead } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import { messageNotFound, replyFailed } from "../../core/wire/errors.ts";
+import type { ReplyEvents } from "../../core/wire/resources.ts";
 import { conversationField } from "./header-names.ts";
 import type { CommonParameters } from "./parameters.ts";
 
@@ -55,16 +57,6 @@ const whole = { characters: mostCharactersRead };
 
 /** How long a request may be repeated as a retry, in milliseconds. */
 const retryWindowMs = 60_000;
-
-/** What a message has of the request that sends it. */
-export function sendFields({
-  requestId,
-  caller: { limits, budgets },
-  fields,
-  received,
-}: Call): Pick<Send, "requestId" | "limits" | "budgets" | "traceparent" | "received"> {
-  return { requestId, limits, budgets, traceparent: fields.traceparent ?? undefined, received };
-}
 
 /** Sends a message, or finds the reply that an equal request began. */
 export function sendOnce(
@@ -126,16 +118,27 @@ async function sendOrJoin(
   throw new TypeError("A claim that replaces others cannot have been made before.");
 }
 
-/** A reply at its end, unless it failed. */
-export async function completedReply(
+/** How a reply is written: its events, and, once it has ended, its document. */
+interface Written {
+  readonly events: ReplyEvents;
+  document(reply: MessageRecord): Generator<string>;
+}
+
+/** Answers with a reply: its events, if they are asked for, or its document at its end, unless it failed. */
+export async function answerWith(
   { feed, headers, left }: SentOnce,
-  { request: { signal } }: Call,
+  { events, document }: Written,
+  { body, requestId, request: { signal }, memory }: Call<undefined, CommonParameters>,
   { replies }: HandlerContext,
-): Promise<MessageRecord> {
+): Promise<Result> {
+  if (body.stream) {
+    return { events: replies.stream(feed, { from: 0, requestId, events, left, memory }), headers };
+  }
   try {
     const reply = await replies.end(feed, signal);
     if (reply.error) throw replyFailed(reply.id, reply.error, headers);
-    return reply;
+    hold(memory, [reply]);
+    return { document: document(reply), headers };
   } catch (error) {
     if (signal?.aborted) left?.();
     throw error;

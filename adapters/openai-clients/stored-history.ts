@@ -54,9 +54,6 @@ export async function saidBefore(
   if (conversation.replyId !== null) throw conversationBusy(conversation.replyId);
   const last = previous ? requirePlace(previous.reply, param).id : conversation.lastMessageId;
   const history = await context.replies.historyBehind(reach.owner, id, last);
-  hold(
-    received,
-    history.map(({ content }) => content.length),
-  );
+  hold(received, history);
   return { history, endUser: conversation.endUser ?? undefined };
 }

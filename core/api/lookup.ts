@@ -7,8 +7,8 @@
 
 import { invalidApiKey } from "../auth/key-lookup.ts";
 import type { Held } from "../base/memory-budget.ts";
-import type { CallerReach, HandlerContext } from "../http/route.ts";
-import type { KnownConversation } from "../replies/replies.ts";
+import type { Call, CallerReach, HandlerContext } from "../http/route.ts";
+import type { KnownConversation, Send } from "../replies/replies.ts";
 import {
   type ConversationRecord,
   type IdempotencyClaim,
@@ -17,7 +17,7 @@ import {
   newConversation,
 } from "../store/records.ts";
 import type { Reach, Store } from "../store/store.ts";
-import type { Twin, TwinProfile, TwinSource } from "../twins/twins.ts";
+import { allTwins, type Twin, type TwinProfile, type TwinSource } from "../twins/twins.ts";
 import {
   ApiError,
   conversationNotFound,
@@ -71,18 +71,9 @@ export async function requireConversation(
   return conversation;
 }
 
-/** How many twins are read at once: each page costs a look at all that there are. */
-const pageLength = 1_000;
-
 /** All twins that a caller may use. */
 export async function findTwins(twins: TwinSource, { owner, twinIds }: CallerReach): Promise<TwinProfile[]> {
-  const all: TwinProfile[] = [];
-  for (;;) {
-    const { items, total } = await twins.list(owner, { offset: all.length, limit: pageLength });
-    all.push(...items);
-    if (items.length === 0 || all.length >= total) break;
-  }
-  return all.filter(({ id }) => !twinIds || twinIds.includes(id));
+  return (await allTwins(twins, owner)).filter(({ id }) => !twinIds || twinIds.includes(id));
 }
 
 /** The twin of a conversation that the caller may see: with a twin that it may not use, there is none. */
@@ -114,6 +105,16 @@ export async function createConversation(
   const made = await store.createConversation(newConversation(named, clock.now()), claim, clientToken);
   if (made === "token_ended") throw invalidApiKey({ reason: "revoked" });
   return made?.resourceId ?? named.id;
+}
+
+/** What a message has of the request that sends it. */
+export function sendFields({
+  requestId,
+  caller: { limits, budgets },
+  fields,
+  received,
+}: Call): Pick<Send, "requestId" | "limits" | "budgets" | "traceparent" | "received"> {
+  return { requestId, limits, budgets, traceparent: fields.traceparent ?? undefined, received };
 }
 
 /** Sends a message into a conversation of its own, which goes again where the message is refused: nothing is stored then. */
@@ -178,11 +179,17 @@ export async function requireReply(
 }
 
 /**
- * Counts the texts that were read for an answer, in characters.
+ * Counts the texts that were read for an answer.
  *
  * @throws {ApiError} `unavailable` if they are too much.
  */
-export function hold(memory: Held, lengths: readonly number[]): void {
-  const characters = lengths.reduce((sum, length) => sum + length, 0);
+export function hold(
+  memory: Held,
+  texts: readonly { readonly content?: string; readonly question?: string }[],
+): void {
+  const characters = texts.reduce(
+    (sum, { content = "", question = "" }) => sum + content.length + question.length,
+    0,
+  );
   if (!memory.reserve(2 * characters)) throw tooMuchAtOnce();
 }

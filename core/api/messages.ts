@@ -41,6 +41,7 @@ import {
   requireMessage,
   requireReply,
   requireTwinInReach,
+  sendFields,
 } from "./lookup.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
 
@@ -122,7 +123,7 @@ export const messageRoutes = [
       if (prefers(call, respondAsync)) return { status: 202, ...begun(sent, call, context) };
       const reply = await context.replies.end(feed, call.request.signal);
       if (reply.error) throw replyFailed(reply.id, reply.error, headers);
-      hold(call.memory, [reply.content.length]);
+      hold(call.memory, [reply]);
       return { data: messageResource(reply), headers };
     },
   }),
@@ -165,7 +166,7 @@ export const messageRoutes = [
     async handle({ caller: { reach }, params, memory }, { store }) {
       const named = { conversationId: params.id, id: params.messageId };
       const message = await requireMessage(store, reach, named, mostCharactersRead);
-      hold(memory, [message.content.length]);
+      hold(memory, [message]);
       return { data: messageResource(message) };
     },
   }),
@@ -200,7 +201,7 @@ export const messageRoutes = [
     async handle({ caller: { reach }, params, memory }, { store, replies }) {
       const reply = await requireReply(store, reach, params.id, params.messageId);
       const ended = await replies.cancel(reach, reply);
-      hold(memory, [ended.content.length]);
+      hold(memory, [ended]);
       return { data: messageResource(ended) };
     },
   }),
@@ -227,7 +228,7 @@ function prefers({ headers: { prefer } }: Call, name: string): boolean {
 
 /** The answer to a client that does not wait for the reply: as it began, or, if an equal request was made before, as it is now. */
 function begun({ reply, headers }: BegunReply, { memory }: Call, { api }: HandlerContext): Result {
-  hold(memory, [reply.content.length]);
+  hold(memory, [reply]);
   const { conversationId, id } = reply;
   const Location = `${api.root}/conversations/${conversationId}/messages/${id}`;
   return {
@@ -302,8 +303,8 @@ async function send(
   context: HandlerContext,
   readAlong = false,
 ): Promise<SendResult> {
-  const { caller, body, fields, requestId } = call;
-  const { reach, limits, budgets } = caller;
+  const { body } = call;
+  const { reach } = call.caller;
   const { store, twins, replies } = context;
   const { conversation, claim } = await claimIn(call, context);
   const { id: conversationId, twinId } = conversation;
@@ -314,8 +315,6 @@ async function send(
       return twinNotFound();
     }
     return replies.sendOrWait({
-      limits,
-      budgets,
       conversationId,
       twin,
       content: body.content,
@@ -324,11 +323,9 @@ async function send(
       after: body.after,
       replaces: body.whenBusy === "replace",
       claim,
-      requestId,
-      traceparent: fields.traceparent ?? undefined,
       readAlong,
-      received: call.received,
       ...reach,
+      ...sendFields(call),
     });
   });
   if ("feed" in sent) return { feed: sent.feed, reply: sent.reply, headers: {} };
@@ -341,8 +338,8 @@ async function send(
 
 /** Stores a message without a reply. */
 async function say(call: Call<unknown, SendBody>, context: HandlerContext): Promise<Result> {
-  const { caller, body } = call;
-  const { reach } = caller;
+  const { body } = call;
+  const { reach } = call.caller;
   const { conversation, claim } = await claimIn(call, context);
   const { id: conversationId } = conversation;
   const { role = "user", content, author = null, answeredBy, after, whenBusy } = body;

@@ -73,10 +73,7 @@ export const reviewRoutes = [
       const { twinId, rating } = query;
       const slice = { ...sliceOf(query), ...momentsOf(query), twinId, rating, charactersOfEach };
       const list = await store.listFeedback(owner, slice);
-      hold(
-        memory,
-        list.items.flatMap(({ question, content }) => [question.length, content.length]),
-      );
+      hold(memory, list.items);
       return pageOf(query, list, ratedReplyResource);
     },
   }),
@@ -99,10 +96,7 @@ export const reviewRoutes = [
     async handle({ caller: { owner }, query, memory }, { store }) {
       const slice = { ...sliceOf(query), ...momentsOf(query), twinId: query.twinId, charactersOfEach };
       const list = await store.listUnanswered(owner, slice);
-      hold(
-        memory,
-        list.items.map(({ question }) => question.length),
-      );
+      hold(memory, list.items);
       return pageOf(query, list, unansweredQuestionResource);
     },
   }),

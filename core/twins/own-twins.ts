@@ -30,6 +30,7 @@ import {
 import type { Listing, Slice, Store } from "../store/store.ts";
 import type { AuthorRules, ReadingRules, ReadTwin, TwinFault, TwinReader } from "./reader.ts";
 import {
+  allTwins,
   byName,
   keepRevision,
   mostIndexedLines,
@@ -131,7 +132,7 @@ export class OwnTwins implements TwinSource {
   readonly maxTwins: number;
   /** Those that owners have made, without the operator's. */
   readonly madeByOwners: TwinSource = {
-    list: async (owner, slice) => this.#listOwn(owner, slice, await allOf(this.#parts.twins, owner)),
+    list: async (owner, slice) => this.#listOwn(owner, slice, await allTwins(this.#parts.twins, owner)),
     get: async (owner, id) => ((await this.operators(owner, id)) ? undefined : this.get(owner, id)),
   };
   readonly #parts: OwnTwinsParts;
@@ -172,7 +173,7 @@ export class OwnTwins implements TwinSource {
 
   /** The operator's and the owner's as one list. Of the owner's, only those are read that can be on the page. */
   async list(owner: string, { offset, limit }: Slice): Promise<Listing<TwinProfile>> {
-    const operators = await allOf(this.#parts.twins, owner);
+    const operators = await allTwins(this.#parts.twins, owner);
     const from = Math.max(0, offset - operators.length);
     const own = await this.#listOwn(owner, { offset: from, limit: offset + limit - from }, operators);
     const merged = [...operators, ...own.items].sort(byName);
@@ -315,16 +316,6 @@ export class OwnTwins implements TwinSource {
 
 function nameOf(owner: string, id: string): string {
   return `${owner}\n${id}`; // no owner contains a line end
-}
-
-/** All twins of a source for an owner. */
-async function allOf(twins: TwinSource, owner: string): Promise<TwinProfile[]> {
-  const all: TwinProfile[] = [];
-  for (;;) {
-    const { items, total } = await twins.list(owner, { offset: all.length, limit: 1_000 });
-    all.push(...items);
-    if (items.length === 0 || all.length >= total) return all;
-  }
 }
 
 /** What a twin takes while it is kept, in bytes. */

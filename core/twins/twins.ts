@@ -92,6 +92,16 @@ export interface TwinSource {
   profile?(owner: string, id: string): Promise<TwinProfile | undefined>;
 }
 
+/** All twins of a source for an owner. Each page costs a look at all that there are. */
+export async function allTwins(twins: TwinSource, owner: string): Promise<TwinProfile[]> {
+  const all: TwinProfile[] = [];
+  for (;;) {
+    const { items, total } = await twins.list(owner, { offset: all.length, limit: 1_000 });
+    all.push(...items);
+    if (items.length === 0 || all.length >= total) return all;
+  }
+}
+
 /** A source that has its twins at hand. */
 export interface TwinList extends TwinSource {
   list(owner: string, slice: Slice): Promise<Listing<Twin>>;
