@@ -9,7 +9,6 @@ import type { Service } from "../../core/service.ts";
 import { ApiError } from "../../core/wire/errors.ts";
 import { sharedTimers } from "../../core/wire/event-sender.ts";
 import { isEventStream, toResponse } from "../../core/wire/request.ts";
-import type { EventPiece, EventStream } from "../../core/wire/sse.ts";
 import {
   bodyFieldsError,
   headersTooLong,
@@ -26,7 +25,7 @@ export interface RespondOptions {
   readonly drainsBodies?: boolean;
   /** Whether the runtime keeps everything in memory that a client sends while its answer is streamed. */
   readonly keepsBodies?: boolean;
-  /** Called when nothing more of a request's answer is to come. */
+  /** Called when nothing more of a request's answer is to come. Idempotent. */
   readonly answered?: (request: Request) => void;
 }
 
@@ -42,51 +41,15 @@ export async function respond(
     drainsBodies && request.body && (!request.bodyUsed || answer.status === 413 || answer.status === 408);
   if (leavesBody || isClosing()) answer.headers.Connection = "close";
   // It is answered once nothing more of the body is to come.
-  if (isEventStream(answer.body)) {
-    const body = new WatchedStream(answer.body, () => answered(request));
-    return toResponse({ status: answer.status, headers: answer.headers, body }, sharedTimers);
-  }
-  answered(request);
+  const { body } = answer;
+  if (isEventStream(body)) {
+    const close = body.close.bind(body);
+    body.close = () => {
+      close();
+      answered(request);
+    };
+  } else answered(request);
   return toResponse(answer, sharedTimers);
-}
-
-/** An event stream with a callback for its end, or for when its reader has left. */
-class WatchedStream implements EventStream {
-  readonly clock: EventStream["clock"];
-  readonly heartbeatMs: EventStream["heartbeatMs"];
-  readonly memory: EventStream["memory"];
-  readonly #events: EventStream;
-  #closed: () => void;
-
-  constructor(events: EventStream, closed: () => void) {
-    this.clock = events.clock;
-    this.heartbeatMs = events.heartbeatMs;
-    this.memory = events.memory;
-    this.#events = events;
-    this.#closed = closed;
-  }
-
-  next(): EventPiece | undefined {
-    return this.#events.next();
-  }
-
-  wake(callback: (urgent: boolean) => void): void {
-    this.#events.wake(callback);
-  }
-
-  silence(): string {
-    return this.#events.silence?.() ?? "";
-  }
-
-  tick(): number {
-    return this.#events.tick?.() ?? Number.POSITIVE_INFINITY;
-  }
-
-  close(): void {
-    this.#events.close();
-    this.#closed();
-    this.#closed = () => {};
-  }
 }
 
 /** The body of a GET is not read, so it must be short, and say so. */
