@@ -76,7 +76,7 @@ export interface Service extends AsyncDisposable {
 export function createService(options: ServiceOptions): Service {
   requireServiceOptions(options);
   const parts = completeOptions(options);
-  const { store, basePath, corsOrigins, limiter, log, observe } = parts;
+  const { store, basePath, corsOrigins, log, observe } = parts;
   warnOfDefaults(options, log);
   warnOfEngines(parts);
   const managesTwins = parts.ownTwins !== undefined && parts.ownTwins.maxTwins !== 0;
@@ -102,9 +102,7 @@ export function createService(options: ServiceOptions): Service {
     basePath,
     corsOrigins,
     identifyCaller,
-    limiter,
     context,
-    log,
     observe,
   });
   const stopListening = store.signals?.listen("revoked", (id) => keys.forget(id));

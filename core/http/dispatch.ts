@@ -6,11 +6,9 @@
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isJsonObject, isString } from "../base/json.ts";
-import type { Log } from "../base/log.ts";
 import { maskCredentials } from "../base/mask.ts";
 import type { Held } from "../base/memory-budget.ts";
 import type { Observer } from "../base/observe.ts";
-import type { RateLimiter } from "../limits/token-bucket.ts";
 import { ApiError, type ErrorCode, shuttingDown, tooMuchAtOnce } from "../wire/errors.ts";
 import { type Answer, type HeaderFields, type IncomingRequest, readHeaderFields } from "../wire/request.ts";
 import { requireHost, splitTarget } from "../wire/target.ts";
@@ -31,9 +29,7 @@ export interface DispatcherOptions {
   readonly basePath: string;
   readonly corsOrigins: readonly string[];
   readonly identifyCaller: IdentifyCaller;
-  readonly limiter: RateLimiter;
   readonly context: HandlerContext;
-  readonly log: Log;
   readonly observe: Observer;
 }
 
@@ -80,10 +76,10 @@ export class Dispatcher {
 
   /** Answers what is refused before it is a request. */
   refuse(error: ApiError): Answer {
-    const { context, log, observe } = this.#options;
+    const { context, observe } = this.#options;
     const requestId = context.newId("req");
     const { status, headers, body } = errorAnswer(this.#toError(error, requestId), requestId);
-    log("info", "request", { requestId, status, code: error.code });
+    context.log("info", "request", { requestId, status, code: error.code });
     observe.requestEnded?.({ requestId, method: "", route: undefined, status, durationMs: 0 });
     return { status, headers: { ...commonHeaders(requestId), ...headers }, body };
   }
@@ -126,7 +122,7 @@ export class Dispatcher {
 
   /** The way itself: each step is a line, and the first that refuses the request ends it. */
   async #serve(exchange: Exchange, find: Find): Promise<Answer> {
-    const { identifyCaller, limiter, context, corsOrigins } = this.#options;
+    const { identifyCaller, context, corsOrigins } = this.#options;
     const { request, fields, requestId } = exchange;
     requireHost(fields.host);
     const { routes, params, search } = find(request.url);
@@ -140,7 +136,7 @@ export class Dispatcher {
     route.admit?.(fields, corsOrigins);
     const caller = await identifyCaller(route, request, fields);
     exchange.caller = caller;
-    const { rate, headers } = await chargeRequest(limiter, route, caller, context.clock);
+    const { rate, headers } = await chargeRequest(context.limiter, route, caller, context.clock);
     Object.assign(exchange.headers, headers);
     requireScope(route, caller);
     if (route.credential !== "none") await context.health.ready(); // not before: requests without credentials cost no work
@@ -201,7 +197,7 @@ export class Dispatcher {
     { request, route, requestId }: Exchange,
     memory: Held,
   ): Answer {
-    const { context, log } = this.#options;
+    const { clock, log } = this.#options.context;
     if (body === null || request.method === "HEAD") {
       memory.release();
       const length = body === null || "wake" in body ? undefined : bytesIn(body);
@@ -225,7 +221,7 @@ export class Dispatcher {
       memory.count(2 * text.length);
       const failed = (error: unknown) => log("error", "an answer broke off", { requestId, error });
       const pieces = piecesOf(text, rest);
-      return { status, headers, body: new TextStream({ pieces, clock: context.clock, failed, memory }) };
+      return { status, headers, body: new TextStream({ pieces, clock, failed, memory }) };
     }
     memory.release();
     return { status, headers, body: text };
@@ -233,10 +229,10 @@ export class Dispatcher {
 
   /** The error that the client gets. Logs what was thrown, if that is a fault. */
   #toError(thrown: unknown, requestId: string): ApiError {
-    const { context, log } = this.#options;
+    const { replies, log } = this.#options.context;
     // In `body.ts`, only the error of a body that broke off has a cause: perhaps because the server stops.
     const isBrokenBody = thrown instanceof ApiError && thrown.code === "invalid_request" && thrown.cause;
-    const reason = context.replies.closing && isBrokenBody ? shuttingDown() : thrown;
+    const reason = replies.closing && isBrokenBody ? shuttingDown() : thrown;
     const error = toApiError(reason);
     // Without a cause, an error is in the log already (a failed reply), or is no fault (a shutdown).
     const isNew = !(reason instanceof ApiError) || reason.cause !== undefined;
@@ -248,7 +244,7 @@ export class Dispatcher {
   /** Adds the header fields of every answer, and logs the request. */
   #finish(exchange: Exchange, answer: Answer): Answer {
     const { request, fields, requestId, startedAt, headers, route, caller, code } = exchange;
-    const { context, corsOrigins, log, observe } = this.#options;
+    const { context, corsOrigins, observe } = this.#options;
     const { status, body, sent } = answer;
     const { method } = request;
     const durationMs = context.clock.now() - startedAt;
@@ -257,7 +253,7 @@ export class Dispatcher {
     Object.assign(headers, answer.headers);
     if (vary !== undefined && answer.headers.Vary !== undefined)
       headers.Vary = `${vary}, ${answer.headers.Vary}`;
-    log("info", "request", {
+    context.log("info", "request", {
       requestId,
       method,
       route: route?.path, // the pattern, because the path itself may contain what was put there by mistake
@@ -284,7 +280,7 @@ export class Dispatcher {
     status: number,
   ): void {
     const [answer] = named;
-    this.#options.log("info", "audit", {
+    this.#options.context.log("info", "audit", {
       action,
       object: named.map((record) => isJsonObject(record) && record[object]).find(Boolean),
       ...(version && { version: isJsonObject(answer) ? answer.version : undefined }),
@@ -299,9 +295,9 @@ export class Dispatcher {
   /** A credential that was refused, and why: the client does not learn it. */
   #auditRefusal({ code, refusal }: ApiError, { requestId }: Exchange): void {
     if (code === "missing_credentials") return;
-    const { log, observe } = this.#options;
+    const { context, observe } = this.#options;
     const { reason, owner, keyId } = refusal ?? { reason: "other" };
-    log("info", "audit", {
+    context.log("info", "audit", {
       action: "authenticate",
       result: "refused",
       reason,
