@@ -26,7 +26,8 @@ const sentenceLength = 2_000;
 
 /** What asking through a guard needs. */
 export interface Guarding {
-  readonly guard: Guard;
+  /** Undefined: there is none. */
+  readonly guard: Guard | undefined;
   readonly clock: Clock;
   /**
    * Whether the history is in the words of a client, which may have said anything before; else the guard knows what it tells,
@@ -47,6 +48,7 @@ export async function askGuarded(
   turn: Turn,
   output: ReplyOutput,
 ): Promise<EngineResult> {
+  if (!guard) return engine.reply(turn, output);
   const verdict = await judgeQuestion(guard, clock, turn);
   if (verdict && "stop" in verdict) {
     await replaceQuestion("");

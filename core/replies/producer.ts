@@ -149,11 +149,9 @@ export class Producer implements FeedSource, DraftWatcher {
 
   #ask(engine: TwinEngine, turn: Turn): Promise<EngineResult> {
     const { guard, clock } = this.#context;
-    const output = this.draft.output();
-    if (!guard) return engine.reply(turn, output);
     const replaceQuestion = (told: string) => this.#replaceQuestion(told);
     const isSaidByClient = this.production.history !== undefined;
-    return askGuarded({ guard, clock, isSaidByClient, replaceQuestion }, engine, turn, output);
+    return askGuarded({ guard, clock, isSaidByClient, replaceQuestion }, engine, turn, this.draft.output());
   }
 
   /** Before anything is told: whoever ends the reply, the question is in no later history. */

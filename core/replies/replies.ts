@@ -24,16 +24,7 @@ import { type FollowOptions, followReply } from "./follower.ts";
 import { RunningCounts, tellReached, tooManyRunning } from "./limits.ts";
 import { startRetention } from "./retention.ts";
 import { RunningReplies, tellHost } from "./running.ts";
-import {
-  formatProblem,
-  type Said,
-  type Say,
-  type Send,
-  type Sent,
-  sayMessage,
-  sendMessage,
-  sendOrWait,
-} from "./send.ts";
+import { type Said, type Say, type Send, type Sent, sayMessage, sendMessage, sendOrWait } from "./send.ts";
 import { StoredReplies } from "./stored-reply.ts";
 import { Sweeper } from "./sweeper.ts";
 import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored.ts";
@@ -123,8 +114,9 @@ export class Replies {
   }
 
   /** What is wrong with the form in which a twin is to reply, in words that go on from its name. Undefined: nothing. */
-  formatProblem(twin: Twin, format: ReplyFormat): Promise<string | undefined> {
-    return formatProblem(this.#context.engines[twin.engine], format);
+  async formatProblem(twin: Twin, format: ReplyFormat): Promise<string | undefined> {
+    const engine = this.#context.engines[twin.engine];
+    return engine?.checkFormat ? engine.checkFormat(format) : "must be text; this twin replies in words";
   }
 
   /** Stores a message without a reply: what a person says, or a question alone. */

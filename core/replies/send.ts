@@ -9,7 +9,7 @@ import type { Held } from "../base/memory-budget.ts";
 import type { Answerer, Decisions, EndReply, MadeClaim, MessageRecord } from "../store/records.ts";
 import { type BeginReply, type BeginResult, type NotStored, StoreUnavailable } from "../store/store.ts";
 import type { TokenBudget, TokenReservation } from "../store/token-budgets.ts";
-import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
+import type { HistoryMessage, ReplyFormat } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
 import { ApiError, tooMuchAtOnce, validationError } from "../wire/errors.ts";
 import type { Production, ReplyContext } from "./context.ts";
@@ -42,7 +42,7 @@ export interface Send extends Placed {
   readonly traceparent: string | undefined;
   /** Whether its client reads along. Default: no. */
   readonly readAlong?: boolean;
-  /** The form that the reply is to have, which {@link formatProblem} accepts. Absent: text. */
+  /** The form that the reply is to have, which {@link Replies.formatProblem} accepts. Absent: text. */
   readonly format?: ReplyFormat | undefined;
   /** Whether calls may wait for the person. Default: nobody can be asked. */
   readonly mayAsk?: boolean;
@@ -79,15 +79,6 @@ export type Sent = Begun | Claimed;
 
 /** The result of a say. */
 export type Said = Alone | Claimed;
-
-/** What is wrong with the form in which an engine is to reply, in words that go on from its name. Undefined: nothing. */
-export async function formatProblem(
-  engine: TwinEngine | undefined,
-  format: ReplyFormat,
-): Promise<string | undefined> {
-  if (!engine?.checkFormat) return "must be text; this twin replies in words";
-  return engine.checkFormat(format);
-}
 
 /**
  * Stores a question and its reply, and has the reply produced.

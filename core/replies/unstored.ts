@@ -139,11 +139,8 @@ function run(
       const traceparent = report.traceparent();
       const given = { twin, history, memory: known, content, format, origin, traceparent };
       const asked = requireEngine({ twin, engine });
-      const output = draft.output();
-      const answer = guard
-        ? askGuarded({ guard, clock, isSaidByClient, replaceQuestion: async () => {} }, asked, given, output)
-        : asked.reply(given, output);
-      draft.end(completed(await answer));
+      const guarding = { guard, clock, isSaidByClient, replaceQuestion: async () => {} };
+      draft.end(completed(await askGuarded(guarding, asked, given, draft.output())));
     } catch (error) {
       if (!draft.closed) draft.end(failed(report.failed(error), toldOf(error)));
     }
