@@ -313,12 +313,15 @@ function answered(rows: readonly SqlRow[]): SqlRow[] {
   });
 }
 
+/** Whether a message of the owner `$1` is of the end user `$3`, if that is not null. */
+export const ofEndUser = `(CAST($3 AS TEXT) IS NULL OR EXISTS (
+  SELECT 1 FROM conversations
+    WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
+
 /**
  * The conversation `$4` and the end user `$3` need to be the message's if they are not null. Both databases count characters
  * from 1.
  */
 const findMessage = `SELECT ${messageColumns.replace("content", "substr(content, $5, $6) AS content")} FROM messages
   WHERE owner = $1 AND id = $2 AND conversation_id = COALESCE($4, conversation_id)
-    AND (CAST($3 AS TEXT) IS NULL OR EXISTS (
-      SELECT 1 FROM conversations
-        WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
+    AND ${ofEndUser}`;

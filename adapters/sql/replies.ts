@@ -27,7 +27,7 @@ import type {
 } from "../../core/store/store.ts";
 import { findClaim, makeClaim } from "./claims.ts";
 import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
-import { findPath } from "./messages.ts";
+import { findPath, ofEndUser } from "./messages.ts";
 import { markUnanswered } from "./review.ts";
 import { fromJson, pathFromRow, textOrNull, toJson } from "./rows.ts";
 import { reachedIn, readSpent, reserveTokens, settleTokens } from "./token-budgets.ts";
@@ -102,9 +102,7 @@ export function replyMethods(driver: SqlDriver): ReplyStore {
     async requestCancel({ owner, endUser = null }, id) {
       const sql = `UPDATE messages SET cancel_requested = 1
         WHERE owner = $1 AND id = $2 AND status = 'in_progress' AND cancel_requested = 0
-          AND (CAST($3 AS TEXT) IS NULL OR EXISTS (
-          SELECT 1 FROM conversations
-            WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
+          AND ${ofEndUser}`;
       await driver.batch([{ sql, params: [owner, id, endUser] }]);
     },
 

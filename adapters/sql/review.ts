@@ -9,6 +9,7 @@ import { setImmediate } from "node:timers";
 import type { EndReply, Feedback, RatedReply, UnansweredQuestion } from "../../core/store/records.ts";
 import type { Listing, ReviewSlice, ReviewStore } from "../../core/store/store.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
+import { ofEndUser } from "./messages.ts";
 import { messageColumns, messageFromRow } from "./rows.ts";
 import { insertDeliveries, tellOf } from "./webhooks.ts";
 
@@ -39,9 +40,7 @@ export function reviewMethods(driver: SqlDriver): ReviewStore {
       const sql = `UPDATE messages
         SET rating = $4, rating_comment = $5, rated_at = $6, review_twin = ${twinOfMessage}
         WHERE owner = $1 AND id = $2 AND role = 'assistant' AND status <> 'in_progress'
-          AND (CAST($3 AS TEXT) IS NULL OR EXISTS (
-            SELECT 1 FROM conversations
-              WHERE owner = $1 AND id = messages.conversation_id AND end_user = CAST($3 AS TEXT)))`;
+          AND ${ofEndUser}`;
       const result = await driver.batch([
         { sql, params: [owner, id, endUser, rating, comment, updatedAt] },
         ...(updatedAt === null
