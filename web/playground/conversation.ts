@@ -15,7 +15,7 @@ import type {
 import { CallCards } from "../shared/approval.ts";
 import { h } from "../shared/dom.ts";
 import { loadAtTop, type SeenMessage, SeenPath } from "../shared/seen.ts";
-import { messageTool, ReplyElement, thumbs, userMessage } from "./message.ts";
+import { messageTool, ReplyElement, ratingTools, userMessage } from "./message.ts";
 import { announce } from "./page.ts";
 
 /** What a conversation tells the page. */
@@ -256,7 +256,7 @@ export class ConversationView {
       "Try again",
       () => void this.#try(async () => this.#begin((opened) => opened.again(now ?? first))),
     );
-    const { elements, press } = thumbs(
+    const { elements, press } = ratingTools(
       (rating) => void this.#try(async () => now && this.#rate(now, rating)),
     );
     const update = (message: Message) => {

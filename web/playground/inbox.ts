@@ -7,7 +7,7 @@
  */
 
 import type { Conversation, Twin, TwinClient } from "../../client/mod.ts";
-import { byId, followEnd, h } from "../shared/dom.ts";
+import { byId, followEnd, h, submitOnEnter } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
 import { showIn } from "../shared/spoken.ts";
 import { ConversationView, type Speaker, titleOf } from "./conversation.ts";
@@ -73,11 +73,7 @@ export class Inbox {
       event.preventDefault();
       void this.#attempt(() => this.#answer());
     });
-    this.#content.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
-      event.preventDefault();
-      this.#form.requestSubmit();
-    });
+    submitOnEnter(this.#content, this.#form);
     this.#handBack.addEventListener("click", () => void this.#attempt(() => this.#handOver()));
     this.#back.addEventListener("click", () => {
       this.#leave();

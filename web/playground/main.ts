@@ -6,7 +6,7 @@
  */
 
 import type { Conversation, Twin } from "../../client/mod.ts";
-import { byId, followEnd, h } from "../shared/dom.ts";
+import { byId, followEnd, h, submitOnEnter } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
 import { showIn } from "../shared/spoken.ts";
 import { firstWords } from "../shared/words.ts";
@@ -191,7 +191,9 @@ function showNewConversation(): void {
   leaveConversation();
   nameInAddress("conversation", undefined);
   const { greeting } = required(twin);
-  page.messages.replaceChildren(...(greeting === null ? [] : [greetingOf(greeting)]));
+  page.messages.replaceChildren(
+    ...(greeting === null ? [] : [h("article", { class: "message twin" }, greeting)]),
+  );
   showEnd();
   show();
   void offerStarters(required(twin));
@@ -213,13 +215,6 @@ async function offerStarters(chosen: Twin): Promise<void> {
   page.messages.append(
     h("div", { class: "starters", role: "group", "aria-label": "Questions to begin with" }, ...buttons),
   );
-}
-
-function greetingOf(text: string): HTMLElement {
-  const element = document.createElement("article");
-  element.className = "message twin";
-  element.textContent = text;
-  return element;
 }
 
 async function openConversation(conversation: Conversation): Promise<void> {
@@ -495,14 +490,11 @@ page.composer.addEventListener("submit", (event) => {
 });
 page.content.addEventListener("input", grow);
 page.content.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && view?.stopEditing()) {
-    write("");
-    showState();
-  }
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
-  event.preventDefault();
-  page.composer.requestSubmit();
+  if (event.key !== "Escape" || !view?.stopEditing()) return;
+  write("");
+  showState();
 });
+submitOnEnter(page.content, page.composer);
 buttons.twice.addEventListener("click", () => void attempt(() => send(true)));
 buttons.cut.addEventListener("click", () => view?.cut());
 buttons.resume.addEventListener("click", () => view?.resume());

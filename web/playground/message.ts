@@ -5,7 +5,7 @@
  */
 
 import type { Message } from "../../client/mod.ts";
-import { h, icon } from "../shared/dom.ts";
+import { h, icon, thumbs } from "../shared/dom.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
 
 /** A message of the user, as it was written. `writer`: what that user is called. */
@@ -24,14 +24,14 @@ export function messageTool(
 }
 
 /** Thumbs at a reply, and what shows which of them is pressed. */
-export function thumbs(rate: (rating: "up" | "down") => void) {
-  const thumb = (rating: "up" | "down", path: string, name: string) => {
-    const button = messageTool(icon(path), () => rate(rating), name);
+export function ratingTools(rate: (rating: "up" | "down") => void) {
+  const thumb = (rating: "up" | "down", name: string) => {
+    const button = messageTool(icon(thumbs[rating]), () => rate(rating), name);
     button.title = name;
     return button;
   };
-  const up = thumb("up", "M7 11v9H4v-9zl4-8q3 0 3 3v3h5l-2 9q0 2-2 2H7", "Good reply");
-  const down = thumb("down", "M7 13V4H4v9zl4 8q3 0 3-3v-3h5l-2-9q0-2-2-2H7", "Bad reply");
+  const up = thumb("up", "Good reply");
+  const down = thumb("down", "Bad reply");
   const press = ({ feedback }: Message) => {
     up.ariaPressed = String(feedback?.rating === "up");
     down.ariaPressed = String(feedback?.rating === "down");
@@ -47,8 +47,6 @@ export class ReplyElement {
   readonly #markdown = new MarkdownView(this.#text);
   /** The tools that were called, by the calls' ids. */
   readonly #calls = new Map<string, HTMLElement>();
-  #content = "";
-  #isRendered = true;
 
   /** `twin`: what that is called. `author`: who says it in the twin's place. */
   constructor(twin: string, author: string | null = null) {
@@ -67,18 +65,12 @@ export class ReplyElement {
     return this.element;
   }
 
-  /** Shows it as it is written: rendered once a frame, however many words that has. Screen readers wait for its end. */
+  /** Shows it as it is written. Screen readers wait for its end. */
   write({ content }: Message, progress: readonly Readonly<Record<string, unknown>>[]): void {
     this.element.setAttribute("aria-busy", "true");
-    this.#content = content;
+    this.#markdown.grow(content);
     for (const { stage, callId, name, state } of progress)
       if (stage === "tool") this.#tool(String(callId), String(name), String(state));
-    if (!this.#isRendered) return;
-    this.#isRendered = false;
-    requestAnimationFrame(() => {
-      this.#isRendered = true;
-      if (this.element.ariaBusy === "true") this.#markdown.show(this.#content, true);
-    });
   }
 
   /** Shows that a tool is called, and how that has ended. */

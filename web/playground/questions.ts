@@ -122,7 +122,7 @@ function ratedReply(
 /** The beginning of a reply, whose links are only words here: the conversation has all of it. */
 function excerptOf(content: string): HTMLElement {
   const element = h("div", { class: content.length > short ? "replied text long" : "replied text" });
-  new MarkdownView(element).show(content, false);
+  new MarkdownView(element).show(content);
   for (const link of element.querySelectorAll("a")) link.replaceWith(...link.childNodes);
   return element;
 }

@@ -1,5 +1,5 @@
 /**
- * Elements: made in one expression, found by their ids, icons, and lists whose end stays in view.
+ * Elements: made in one expression, found by their ids, icons, fields that Enter submits, and lists whose end stays in view.
  *
  * @module
  */
@@ -41,11 +41,27 @@ export function icon(path: string): SVGElement {
   return image;
 }
 
+/** The icons of what people think of a reply. */
+export const thumbs = {
+  up: "M7 11v9H4v-9zl4-8q3 0 3 3v3h5l-2 9q0 2-2 2H7",
+  down: "M7 13V4H4v9zl4 8q3 0 3-3v-3h5l-2-9q0-2-2-2H7",
+} as const;
+
 /** The element of the page with an id. */
 export function byId<Element extends HTMLElement>(id: string, type: new () => Element): Element {
   const element = document.getElementById(id);
   if (element instanceof type) return element;
   throw new Error(`The page has no ${type.name} with the id ${id}.`);
+}
+
+/** Has Enter in a text field submit its form. With Shift, or while a word is converted to other signs, it writes. */
+export function submitOnEnter(field: HTMLTextAreaElement, form: HTMLFormElement): void {
+  field.addEventListener("keydown", (event) => {
+    const isConverting = event.isComposing || event.keyCode === 229; // Safari tells the end of it by this code alone
+    if (event.key !== "Enter" || event.shiftKey || isConverting) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
 }
 
 /** How far from the end a reader still counts as being there, in pixels. */

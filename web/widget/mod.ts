@@ -11,7 +11,7 @@ import {
   TwinClient,
   TwinServiceError,
 } from "../../client/mod.ts";
-import { followEnd, h, icon } from "../shared/dom.ts";
+import { followEnd, h, icon, submitOnEnter } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
 import { speakIn } from "../shared/spoken.ts";
 import { style } from "./style.ts";
@@ -174,12 +174,7 @@ export class TwinChatElement extends Base {
     this.#launch.addEventListener("click", () => (this.hasAttribute("open") ? this.#close() : this.#open()));
     this.#stop.addEventListener("click", () => void this.#thread?.stop());
     this.#input.addEventListener("input", () => this.#written());
-    this.#input.addEventListener("keydown", (event) => {
-      const isConverting = event.isComposing || event.keyCode === 229; // Safari tells the end of it by this code alone
-      if (event.key !== "Enter" || event.shiftKey || isConverting) return;
-      event.preventDefault();
-      form.requestSubmit();
-    });
+    submitOnEnter(this.#input, form);
     for (const type of ["keydown", "keypress", "keyup"] as const) {
       this.#root.addEventListener(type, (event) => {
         // What is written here is none of the page's shortcuts. Its dialogs have Tab, and Escape where nothing ends by that here.

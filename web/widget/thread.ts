@@ -16,7 +16,7 @@ import {
   TwinServiceError,
 } from "../../client/mod.ts";
 import { CallCards } from "../shared/approval.ts";
-import { h, icon } from "../shared/dom.ts";
+import { h, icon, thumbs } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
 import { loadAtTop, type SeenMessage, SeenPath } from "../shared/seen.ts";
@@ -365,13 +365,13 @@ export class Thread {
       void this.#ask("", (conversation) => conversation.send("", { calls }));
     });
     reply.element.append(cards.element);
-    const rate = (label: string, rating: "up" | "down", path: string) =>
-      this.#tool(label, icon(path), async () =>
+    const rate = (label: string, rating: "up" | "down") =>
+      this.#tool(label, icon(thumbs[rating]), async () =>
         this.#conversation?.rate(now, now.feedback?.rating === rating ? null : rating),
       );
     // Labels that are read aloud in each language. They are drawn, as not every device has a font for them.
-    const up = rate("👍", "up", "M7 11v9H4v-9zl4-8q3 0 3 3v3h5l-2 9q0 2-2 2H7");
-    const down = rate("👎", "down", "M7 13V4H4v9zl4 8q3 0 3-3v-3h5l-2-9q0-2-2-2H7");
+    const up = rate("👍", "up");
+    const down = rate("👎", "down");
     const another = this.#tool(text("again"), icon("M20 4v5h-5M20 9a8 8 0 1 0 0 6"), again);
     const tools = h("p", { part: "tools" }, another, up, down);
     const elements = [reply.element, tools];
@@ -457,7 +457,6 @@ class Reply {
   readonly element = h("div", { part: "message reply", role: "article" }, this.#text, this.#notes);
   readonly #view: MarkdownView;
   #message: Message | undefined;
-  #isDrawn = true;
 
   /** `name`: who says it. `failed`: what is said of one that failed. */
   constructor({ images, name, failed }: { images: boolean; name: string; failed: string }) {
@@ -466,27 +465,19 @@ class Reply {
     this.#failed = failed;
   }
 
-  /**
-   * Shows it as it is now; its words once a frame, however many that has. Screen readers wait for its end, in place of reading
-   * word for word.
-   */
+  /** Shows it as it is now. Screen readers wait for its end, in place of reading word for word. */
   show(message: Message): void {
     if (message === this.#message) return;
     this.#message = message;
     const { status, content, sources } = message;
-    const isRunning = status === "in_progress";
-    if (isRunning) this.element.setAttribute("aria-busy", "true");
-    else this.element.removeAttribute("aria-busy");
-    if (!isRunning) {
-      this.#view.show(content);
-      const made = (sources ?? []).map(({ heading }) => h("span", { part: "source" }, `§ ${heading}`));
-      this.#notes.replaceChildren(...(status === "failed" ? [this.#failed] : made));
-    } else if (this.#isDrawn) {
-      this.#isDrawn = false;
-      requestAnimationFrame(() => {
-        this.#isDrawn = true;
-        if (this.#message?.status === "in_progress") this.#view.show(this.#message.content, true);
-      });
+    if (status === "in_progress") {
+      this.element.setAttribute("aria-busy", "true");
+      this.#view.grow(content);
+      return;
     }
+    this.element.removeAttribute("aria-busy");
+    this.#view.show(content);
+    const made = (sources ?? []).map(({ heading }) => h("span", { part: "source" }, `§ ${heading}`));
+    this.#notes.replaceChildren(...(status === "failed" ? [this.#failed] : made));
   }
 }

@@ -23,13 +23,26 @@ export class MarkdownView {
   readonly element: HTMLElement;
   readonly #options: MarkdownOptions;
   #shown: readonly string[] = [];
+  /** What is to be drawn with the next frame. */
+  #growing: string | undefined;
 
   constructor(element: HTMLElement, options: MarkdownOptions = {}) {
     this.element = element;
     this.#options = options;
   }
 
+  /** Shows a text that is still written: once a frame, however many words that has. */
+  grow(text: string): void {
+    const isDue = this.#growing !== undefined;
+    this.#growing = text;
+    if (isDue) return;
+    requestAnimationFrame(() => {
+      if (this.#growing !== undefined) this.show(this.#growing, true);
+    });
+  }
+
   show(text: string, isUnfinished = false): void {
+    this.#growing = undefined;
     const blocks = readBlocks(text, isUnfinished);
     const last = blocks.length - 1;
     const sources = blocks.map(({ source }, at) => `${isUnfinished && at === last}${source}`);
