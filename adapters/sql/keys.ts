@@ -6,8 +6,8 @@
 
 import type { ApiKeyRecord } from "../../core/store/records.ts";
 import type { KeyStore } from "../../core/store/store.ts";
-import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
-import { addToTotal, readPage, totalOf } from "./lists.ts";
+import type { SqlDriver } from "./driver.ts";
+import { addToTotal, changeOne, readPage, totalOf } from "./lists.ts";
 import { keyColumns, keyFromRow, keyToRow } from "./rows.ts";
 
 export function keyMethods(driver: SqlDriver): KeyStore {
@@ -83,10 +83,4 @@ async function createKey(
     },
   ]);
   return result.committed ? "created" : "limit_reached";
-}
-
-/** Runs one statement that changes at most one row, and returns that row. */
-async function changeOne(driver: SqlDriver, statement: SqlStatement): Promise<SqlRow | undefined> {
-  const result = await driver.batch([statement]);
-  return result.committed ? result.rows[0]?.[0] : undefined;
 }

@@ -44,6 +44,12 @@ export async function readPage(
   return { rows, total: rows[0] ? Number(rows[0].total) : await count() }; // none: it has become shorter
 }
 
+/** Runs one statement that changes at most one row, and returns that row. */
+export async function changeOne(driver: SqlDriver, statement: SqlStatement): Promise<SqlRow | undefined> {
+  const result = await driver.batch([statement]);
+  return result.committed ? result.rows[0]?.[0] : undefined;
+}
+
 /** Selects the length of one of the owner's lists, which is counted as it grows. `list`: its name, in SQL. */
 export function totalOf(list: string): string {
   return `SELECT total FROM totals WHERE owner = $1 AND list = ${list}`;

@@ -17,6 +17,7 @@ import {
 import type { OwnTwinStore, PutTwinResult, PutTwinVersion } from "../../core/store/store.ts";
 import { byName } from "../../core/twins/twins.ts";
 import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
+import { addToTotal } from "./lists.ts";
 import { textOrNull } from "./rows.ts";
 
 /** The store's methods about twins that their owners make. */
@@ -213,9 +214,7 @@ async function putVersion(driver: SqlDriver, put: PutTwinVersion): Promise<PutTw
  * database that runs several at once has them wait for this row.
  */
 function takeTurn(owner: string): SqlStatement {
-  const sql = `INSERT INTO totals (owner, list, total) VALUES ($1, 'changes of twins', 1)
-    ON CONFLICT (owner, list) DO UPDATE SET total = totals.total + 1`;
-  return { sql, params: [owner] };
+  return addToTotal(owner, "changes of twins");
 }
 
 function needContents(owner: string, { digest, bytes, textDigest, textBytes }: TwinPart) {

@@ -27,6 +27,7 @@ import type {
 } from "../../core/store/store.ts";
 import { findClaim, makeClaim } from "./claims.ts";
 import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
+import { changeOne } from "./lists.ts";
 import { findPath, ofEndUser } from "./messages.ts";
 import { markUnanswered } from "./review.ts";
 import { fromJson, pathFromRow, textOrNull, toJson } from "./rows.ts";
@@ -109,8 +110,7 @@ export function replyMethods(driver: SqlDriver): ReplyStore {
     async requestYield(owner, id) {
       const sql = `UPDATE messages SET cancel_requested = 2 WHERE owner = $1 AND id = $2 AND status = 'in_progress'
         RETURNING lease_holder`;
-      const result = await driver.batch([{ sql, params: [owner, id] }]);
-      const row = result.committed ? result.rows[0]?.[0] : undefined;
+      const row = await changeOne(driver, { sql, params: [owner, id] });
       if (!row) return "over";
       return row.lease_holder === nobody ? "yielded" : "asked";
     },

@@ -17,6 +17,7 @@ import {
   webhookIdPrefix,
 } from "../../core/store/webhooks.ts";
 import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
+import { addToTotal, changeOne, type ListStatement, readPage, takeFromTotal } from "./lists.ts";
 import { numberOrNull, textOrNull, toJson } from "./rows.ts";
 
 /** What happened. */
@@ -114,6 +115,12 @@ const newest = (column: string) => `(SELECT ${column} FROM deliveries WHERE webh
 const listedColumns = `${webhookColumns}, ${newest("COALESCE(tried_at, created_at)")} AS last_at,
   ${newest("status")} AS last_delivery_status`;
 
+/** The rest of a list that is short enough to be counted each time. */
+const newestFirst = ({ from, where }: Pick<ListStatement, "from" | "where">) => ({
+  total: `SELECT count(*) AS total FROM ${from} WHERE ${where}`,
+  order: "created_at DESC, id DESC",
+});
+
 const deliveryColumns = "id, event, created_at, status, attempts, last_status, next_attempt_at";
 
 /** The store's methods about webhooks, and what they are told. */
@@ -150,11 +157,7 @@ export function webhookMethods(driver: SqlDriver, exclusive: boolean): WebhookSt
       const { status, createdAt } = webhook;
       const result = await driver.batch([
         // First, so that a database that runs batches concurrently runs those of one owner in turn.
-        {
-          sql: `INSERT INTO totals (owner, list, total) VALUES ($1, 'webhooks', 1)
-            ON CONFLICT (owner, list) DO UPDATE SET total = totals.total + 1`,
-          params: [owner],
-        },
+        addToTotal(owner, "webhooks"),
         {
           sql: "SELECT 1 AS room WHERE (SELECT count(*) FROM webhooks WHERE owner = $1) < $2",
           params: [owner, most],
@@ -171,14 +174,10 @@ export function webhookMethods(driver: SqlDriver, exclusive: boolean): WebhookSt
       return result.committed ? "created" : "limit_reached";
     },
 
-    async listWebhooks(owner, { offset, limit }): Promise<Listing<ListedWebhook>> {
-      const [counted] = await driver.all("SELECT count(*) AS total FROM webhooks WHERE owner = $1", [owner]);
-      const rows = await driver.all(
-        `SELECT ${listedColumns} FROM webhooks WHERE owner = $1
-          ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`,
-        [owner, limit, offset],
-      );
-      return { items: rows.map(listedFromRow), total: Number(counted?.total) };
+    async listWebhooks(owner, slice): Promise<Listing<ListedWebhook>> {
+      const of = { columns: listedColumns, from: "webhooks", where: "owner = $1", params: [owner] };
+      const { rows, total } = await readPage(driver, { ...of, ...newestFirst(of) }, slice);
+      return { items: rows.map(listedFromRow), total };
     },
 
     async rotateWebhook(owner, id, { secret, previousUntil }) {
@@ -191,24 +190,16 @@ export function webhookMethods(driver: SqlDriver, exclusive: boolean): WebhookSt
     async deleteWebhook(owner, id) {
       const result = await driver.batch([
         { sql: "DELETE FROM webhooks WHERE id = $2 AND owner = $1", params: [owner, id], expect: 1 },
-        {
-          sql: "UPDATE totals SET total = total - 1 WHERE owner = $1 AND list = 'webhooks'",
-          params: [owner],
-        },
+        takeFromTotal(owner, "webhooks"),
       ]);
       if (result.committed) await dropPortion(id);
     },
 
-    async listDeliveries(owner, webhookId, { offset, limit }): Promise<Listing<DeliveryRecord>> {
-      const ofOwner = "webhook_id = $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $2 AND owner = $1)";
-      const sql = `SELECT count(*) AS total FROM deliveries WHERE ${ofOwner}`;
-      const [counted] = await driver.all(sql, [owner, webhookId]);
-      const rows = await driver.all(
-        `SELECT ${deliveryColumns} FROM deliveries WHERE ${ofOwner}
-          ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4`,
-        [owner, webhookId, limit, offset],
-      );
-      return { items: rows.map(deliveryFromRow), total: Number(counted?.total) };
+    async listDeliveries(owner, webhookId, slice): Promise<Listing<DeliveryRecord>> {
+      const where = "webhook_id = $2 AND EXISTS (SELECT 1 FROM webhooks WHERE id = $2 AND owner = $1)";
+      const of = { columns: deliveryColumns, from: "deliveries", where, params: [owner, webhookId] };
+      const { rows, total } = await readPage(driver, { ...of, ...newestFirst(of) }, slice);
+      return { items: rows.map(deliveryFromRow), total };
     },
 
     async retryDelivery(owner, webhookId, id, at) {
@@ -220,8 +211,7 @@ export function webhookMethods(driver: SqlDriver, exclusive: boolean): WebhookSt
         WHERE id = $3 AND webhook_id = $2
           AND EXISTS (SELECT 1 FROM webhooks WHERE id = $2 AND owner = $1 AND status = 'active')
         RETURNING ${deliveryColumns}`;
-      const result = await driver.batch([{ sql, params: [owner, webhookId, id, at] }]);
-      const row = result.committed ? result.rows[0]?.[0] : undefined;
+      const row = await changeOne(driver, { sql, params: [owner, webhookId, id, at] });
       return row && deliveryFromRow(row);
     },
 
