@@ -5,41 +5,6 @@
  */
 
 import type { ErrorCode } from "../../wire/errors.ts";
-import {
-  apiKeySchema,
-  clientTokenSchema,
-  conversationSchema,
-  createApiKeySchema,
-  createClientTokenSchema,
-  createConversationSchema,
-  createdApiKeySchema,
-  createdWebhookSchema,
-  createWebhookSchema,
-  deliverySchema,
-  erasedSchema,
-  exportLineSchema,
-  feedbackSchema,
-  memorySchema,
-  messageSchema,
-  paginationSchema,
-  ratedReplySchema,
-  rateMessageSchema,
-  rotateApiKeySchema,
-  type Schema,
-  sendMessageSchema,
-  teachTwinSchema,
-  twinCheckSchema,
-  twinDocumentSchema,
-  twinSchema,
-  twinVersionSchema,
-  unansweredQuestionSchema,
-  updateConversationSchema,
-  usageSchema,
-  usageSumSchema,
-  versionOfTwinSchema,
-  webhookSchema,
-  writeMemorySchema,
-} from "../../wire/schemas.ts";
 
 const createdAt = "2026-07-01T09:30:00.000Z";
 const completedAt = "2026-07-01T09:30:02.500Z";
@@ -179,68 +144,58 @@ const delivery = {
   nextAttemptAt: null,
 };
 
-const examples = new Map<Schema, unknown>([
-  [twinSchema, twin],
-  [conversationSchema, conversation],
-  [messageSchema, message],
-  [apiKeySchema, apiKey],
-  [createdApiKeySchema, { ...apiKey, key: "twin_7Kq2mXv…" }],
-  [
-    clientTokenSchema,
-    {
-      token: "twinct_…",
-      endUser,
-      twinIds: [twin.id],
-      scope: "full_access",
-      requestsPerHour: 100,
-      tokensPerDay: 20_000,
-      tokensPerMonth: null,
-      expiresAt: "2026-07-01T09:40:00.000Z",
-    },
-  ],
-  [webhookSchema, webhook],
-  [createdWebhookSchema, { ...webhook, lastDelivery: null, secret: "whsec_…" }],
-  [deliverySchema, delivery],
-  [createWebhookSchema, { url: webhook.url, events: webhook.events, description: webhook.description }],
-  [memorySchema, memory],
-  [versionOfTwinSchema, { twinId: twin.id, ...version, tests }],
-  [twinVersionSchema, { ...version, current: true }],
-  [twinDocumentSchema, { path: "letters/1843.pdf", bytes: 48_213, updatedAt: createdAt }],
-  [twinCheckSchema, { faults: [{ path: "name", line: 1, message: "name is missing." }], tests: null }],
-  [teachTwinSchema, { question: "When do you close?", answer: "At six.", heading: "Opening hours" }],
-  [erasedSchema, { endUser, conversations: 1, messages: 2, clientTokens: 1 }],
-  [exportLineSchema, { conversation }],
-  [
-    usageSchema,
-    {
-      ...{ scope: "full_access", limit: 500, remaining: 499, resetAt: completedAt },
-      budgets: [
-        {
-          ...{ scope: "key", period: "month", limit: 5_000_000, used: 1_203, reserved: 0 },
-          resetAt: "2026-08-01T00:00:00.000Z",
-        },
-      ],
-    },
-  ],
-  [usageSumSchema, { group: "2026-07-01", replies: 1, ...counts }],
-  [paginationSchema, { page: 1, limit: 20, total: 1, totalPages: 1, hasMore: false }],
-  [createConversationSchema, { twinId: twin.id, endUser, title: conversation.title }],
-  [updateConversationSchema, { title: conversation.title }],
-  [sendMessageSchema, { content: "What did the first program compute?" }],
-  [rateMessageSchema, { rating: "down", comment: "Out of date." }],
-  [feedbackSchema, message.feedback],
-  [ratedReplySchema, ratedReply],
-  [unansweredQuestionSchema, unanswered],
-  [createApiKeySchema, { name: apiKey.name, scope: apiKey.scope }],
-  [rotateApiKeySchema, { overlapSeconds: 3_600 }],
-  [writeMemorySchema, { content: memory.content }],
-  [createClientTokenSchema, { endUser, twinIds: [twin.id] }],
-]);
-
-/** A value that a body or an answer's payload may have. */
-export function exampleOf(schema: Schema): unknown {
-  return examples.get(schema);
-}
+/** A value of each schema, by the name of its component; of a line of an export, which is none. */
+export const examples: Readonly<Record<string, unknown>> = {
+  Twin: twin,
+  Conversation: conversation,
+  Message: message,
+  ApiKey: apiKey,
+  CreatedApiKey: { ...apiKey, key: "twin_7Kq2mXv…" },
+  ClientToken: {
+    token: "twinct_…",
+    endUser,
+    twinIds: [twin.id],
+    scope: "full_access",
+    requestsPerHour: 100,
+    tokensPerDay: 20_000,
+    tokensPerMonth: null,
+    expiresAt: "2026-07-01T09:40:00.000Z",
+  },
+  Webhook: webhook,
+  CreatedWebhook: { ...webhook, lastDelivery: null, secret: "whsec_…" },
+  Delivery: delivery,
+  CreateWebhook: { url: webhook.url, events: webhook.events, description: webhook.description },
+  Memory: memory,
+  TwinVersion: { twinId: twin.id, ...version, tests },
+  ListedTwinVersion: { ...version, current: true },
+  TwinDocument: { path: "letters/1843.pdf", bytes: 48_213, updatedAt: createdAt },
+  TwinCheck: { faults: [{ path: "name", line: 1, message: "name is missing." }], tests: null },
+  TeachTwin: { question: "When do you close?", answer: "At six.", heading: "Opening hours" },
+  Erasure: { endUser, conversations: 1, messages: 2, clientTokens: 1 },
+  ExportLine: { conversation },
+  Usage: {
+    ...{ scope: "full_access", limit: 500, remaining: 499, resetAt: completedAt },
+    budgets: [
+      {
+        ...{ scope: "key", period: "month", limit: 5_000_000, used: 1_203, reserved: 0 },
+        resetAt: "2026-08-01T00:00:00.000Z",
+      },
+    ],
+  },
+  UsageSum: { group: "2026-07-01", replies: 1, ...counts },
+  Pagination: { page: 1, limit: 20, total: 1, totalPages: 1, hasMore: false },
+  CreateConversation: { twinId: twin.id, endUser, title: conversation.title },
+  UpdateConversation: { title: conversation.title },
+  SendMessage: { content: "What did the first program compute?" },
+  RateMessage: { rating: "down", comment: "Out of date." },
+  Feedback: message.feedback,
+  RatedReply: ratedReply,
+  UnansweredQuestion: unanswered,
+  CreateApiKey: { name: apiKey.name, scope: apiKey.scope },
+  RotateApiKey: { overlapSeconds: 3_600 },
+  WriteMemory: { content: memory.content },
+  CreateClientToken: { endUser, twinIds: [twin.id] },
+};
 
 /** A stream's events, one of each type. */
 export const eventExamples = {

@@ -24,6 +24,7 @@ import {
   deliverySchema,
   endUserPattern,
   erasedSchema,
+  exportLineSchema,
   failedTestSchema,
   failureSchema,
   feedbackSchema,
@@ -56,7 +57,7 @@ import {
   conversationEventExamples,
   errorExample,
   eventExamples,
-  exampleOf,
+  examples,
 } from "./examples.ts";
 import { errorHeaders, responseHeaders, successHeaders } from "./headers.ts";
 
@@ -95,6 +96,11 @@ const components: Readonly<Record<string, Schema>> = {
 };
 
 const nameOfSchema = new Map(Object.entries(components).map(([name, schema]) => [schema, name]));
+const exampleNames = new Map([...nameOfSchema, [exportLineSchema, "ExportLine"]]);
+
+function exampleOf(schema: Schema): unknown {
+  return examples[exampleNames.get(schema) ?? ""];
+}
 
 const errorDetails = {
   type: "object",
