@@ -56,6 +56,7 @@ export function generateValidators(): string {
       /const (err\d+) = \{(.*)\};\nif\(vErrors === null\)\{\nvErrors = \[\1\];\n\}\nelse \{\nvErrors\.push\(\1\);\n\}/g,
       shortError,
     )
+    .replaceAll(/^const schema\d+ = \{.*\};\n/gm, "") // which its code does not read, as it is not verbose
     .replace('"use strict";\n', "");
   const entries: string[] = [];
   const functions = code.replaceAll(/^export const (\w+) = (\w+);\n/gm, (_, name, validator) => {

@@ -21,7 +21,6 @@ export interface Validator {
     | null;
 }
 
-const schema11 = {"type":"object","properties":{"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255,"description":"The twin to talk to."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Your own id of the person who talks."},"title":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"What lists call it. Null: nothing."},"metadata":{"type":["object","null"],"maxProperties":16,"propertyNames":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":1,"maxLength":64},"additionalProperties":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":0,"maxLength":512},"description":"Your own pairs of names and values, by which lists find it. Null: none."}},"required":["twinId"]};
 const func0 = Object.prototype.hasOwnProperty;
 const func47 = function ucs2length(str) {
     const len = str.length;
@@ -184,7 +183,6 @@ validate10.errors = vErrors;
 return errors === 0;
 }
 
-const schema12 = {"type":"object","properties":{"title":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"What lists call it. Null: nothing."},"lastMessageId":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","description":"An ended reply of the conversation, or what was stored without one, on any branch: its path becomes the current one."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Who answers from now on. twin: what waits for a person stays unanswered."},"metadata":{"type":["object","null"],"maxProperties":16,"propertyNames":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":1,"maxLength":64},"additionalProperties":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":0,"maxLength":512},"description":"Your own pairs of names and values, in place of those before. Null: none."}}};
 
 function validate11(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -304,7 +302,6 @@ validate11.errors = vErrors;
 return errors === 0;
 }
 
-const schema13 = {"type":"object","properties":{"content":{"type":"string","pattern":"^$|^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":0,"maxLength":32000,"description":"What the person says. May be empty, or left out, with calls."},"calls":{"type":"object","maxProperties":64,"propertyNames":{"type":"string","minLength":1,"maxLength":128,"pattern":"^[^\\0\\p{Cs}]*$"},"additionalProperties":{"type":"string","enum":["approve","deny"]},"description":"What the person decides of the pendingCalls of the reply that the message goes on from, by their callId. Those that are left out do not run."},"after":{"type":["string","null"],"pattern":"^[^\\0\\p{Cs}]*$","description":"What the message goes on from, on any branch: an ended reply, or what was stored without one; or null: from the beginning. Default: the end of the current path."},"role":{"type":"string","enum":["user","assistant"],"description":"assistant: what a person says in the twin's place. Default: user."},"author":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":100,"description":"Who says it. Only with the role assistant."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Who answers from now on. Only with the role assistant."},"reply":{"type":"boolean","description":"false: a question is stored without a reply. Default: true."},"whenBusy":{"type":"string","enum":["refuse","replace"],"description":"What happens to a running reply. refuse: the message is refused, the default. replace: the reply is cancelled, and the message follows it."}}};
 const pattern9 = new RegExp("^$|^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$", "u");
 
 function validate12(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -464,7 +461,6 @@ validate12.errors = vErrors;
 return errors === 0;
 }
 
-const schema14 = {"type":"object","properties":{"name":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":100,"description":"What tells it from your other keys."},"scope":{"type":"string","enum":["read_only","full_access"],"default":"read_only","description":"What the key may do."},"expiresInDays":{"type":["integer","null"],"minimum":1,"maximum":3650,"description":"Null: never expires."},"requestsPerHour":{"type":["integer","null"],"minimum":1,"maximum":1000000,"description":"The size of its bucket, at most the server's MAX_PER_HOUR; above that of its scope, at most the JWT's claim requests_per_hour. Null: that of its scope."},"tokensPerDay":{"type":["integer","null"],"minimum":1,"maximum":1000000000000,"description":"How many tokens its replies may take in a day of UTC. Null: no limit."},"tokensPerMonth":{"type":["integer","null"],"minimum":1,"maximum":1000000000000,"description":"The same in a month."}},"required":["name"]};
 
 function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -583,7 +579,6 @@ validate13.errors = vErrors;
 return errors === 0;
 }
 
-const schema15 = {"type":"object","properties":{"overlapSeconds":{"type":"integer","minimum":0,"maximum":604800,"default":86400,"description":"For how long the secret before works as well. 0: it ends at once."}}};
 
 function validate14(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -615,7 +610,6 @@ validate14.errors = vErrors;
 return errors === 0;
 }
 
-const schema16 = {"type":"object","properties":{"url":{"type":"string","pattern":"^[^\\s\\0\\p{Cs}]*$","minLength":1,"maxLength":2048,"description":"The https: address that is told."},"events":{"type":"array","items":{"type":"string","enum":["reply.completed","reply.failed","reply.cancelled","conversation.waiting","message.said","feedback.given","person.erased","budget.reached"]},"minItems":1,"description":"What it is told of. Default: everything."},"description":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"What tells it from your other webhooks."}},"required":["url"]};
 const pattern14 = new RegExp("^[^\\s\\0\\p{Cs}]*$", "u");
 
 function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -702,7 +696,6 @@ validate15.errors = vErrors;
 return errors === 0;
 }
 
-const schema17 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Your own id of the person who will use the token."},"twinIds":{"type":["array","null"],"items":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255},"minItems":1,"description":"The twins that the token may use, at most 50. Null: all that you may use."},"scope":{"type":"string","enum":["read_only","full_access"],"default":"full_access","description":"What the token may do."},"expiresInSeconds":{"type":"integer","minimum":60,"maximum":3600,"default":600,"description":"How long the token is valid."},"requestsPerHour":{"type":"integer","minimum":1,"maximum":1000000,"description":"At most what your key has. Default: 100, or what your key has, if that is less."},"tokensPerDay":{"type":["integer","null"],"minimum":1,"maximum":1000000000000,"description":"How many tokens the replies of all tokens of this end user and key may take in a day of UTC. Null: no limit."},"tokensPerMonth":{"type":["integer","null"],"minimum":1,"maximum":1000000000000,"description":"The same in a month."}},"required":["endUser"]};
 
 function validate16(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -856,7 +849,6 @@ validate16.errors = vErrors;
 return errors === 0;
 }
 
-const schema18 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"The end user whose tokens end."}},"required":["endUser"]};
 
 function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -896,7 +888,6 @@ validate17.errors = vErrors;
 return errors === 0;
 }
 
-const schema19 = {"type":"object","properties":{"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"The end user, by the app's own id."}},"required":["endUser"]};
 
 function validate18(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -936,7 +927,6 @@ validate18.errors = vErrors;
 return errors === 0;
 }
 
-const schema20 = {"type":"object","properties":{"content":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":4000,"description":"Facts about the person, no instructions. They replace those before."}},"required":["content"]};
 
 function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -976,7 +966,6 @@ validate19.errors = vErrors;
 return errors === 0;
 }
 
-const schema21 = {"type":"object","properties":{"tests":{"type":"string","enum":["run","require","skip"],"default":"run","description":"The golden questions of the file: require: one that fails refuses it."},"note":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"What the version is about."}}};
 
 function validate20(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1023,7 +1012,6 @@ validate20.errors = vErrors;
 return errors === 0;
 }
 
-const schema22 = {"type":"object","properties":{"tests":{"type":"string","enum":["run","require","skip"],"default":"run","description":"The golden questions of the file: require: one that fails refuses it."},"id":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"The twin that it is for: what is asked knows its documents, too."},"ask":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"A question besides, whose answer is told."}}};
 
 function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1087,7 +1075,6 @@ validate21.errors = vErrors;
 return errors === 0;
 }
 
-const schema23 = {"type":"object","properties":{"version":{"type":"integer","minimum":1,"maximum":999999999,"description":"Which version. Default: the current one."}}};
 
 function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1119,7 +1106,6 @@ validate22.errors = vErrors;
 return errors === 0;
 }
 
-const schema24 = {"type":"object","properties":{"version":{"type":"string","pattern":"^[1-9][0-9]*$","minLength":1,"maxLength":9,"description":"The number of the version."}},"required":["version"]};
 const pattern24 = new RegExp("^[1-9][0-9]*$", "u");
 
 function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -1160,7 +1146,6 @@ validate23.errors = vErrors;
 return errors === 0;
 }
 
-const schema25 = {"type":"object","properties":{"path":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":500,"description":"The document's path, such as letters/1843.pdf, percent-encoded as one segment."}},"required":["path"]};
 
 function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1200,7 +1185,6 @@ validate24.errors = vErrors;
 return errors === 0;
 }
 
-const schema26 = {"type":"object","properties":{"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"What people ask."},"answer":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What the twin says, in Markdown."},"heading":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":200,"description":"The section that it is added to. Default: the question."}},"required":["question","answer"]};
 
 function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1286,7 +1270,6 @@ validate25.errors = vErrors;
 return errors === 0;
 }
 
-const schema27 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."}}};
 
 function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1335,7 +1318,6 @@ validate26.errors = vErrors;
 return errors === 0;
 }
 
-const schema28 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"own":{"type":"string","enum":["true"],"description":"Only twins that their owner has made."}}};
 
 function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1395,7 +1377,6 @@ validate27.errors = vErrors;
 return errors === 0;
 }
 
-const schema29 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only conversations with this twin."},"endUser":{"type":"string","pattern":"^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$","minLength":1,"maxLength":128,"description":"Only conversations of this end user."},"answeredBy":{"type":"string","enum":["twin","person"],"description":"Only conversations in which this one answers."},"waiting":{"type":"string","enum":["true"],"description":"Only conversations in which a question waits for a person, the longest first."},"metadata":{"type":"object","maxProperties":16,"propertyNames":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":1,"maxLength":64},"additionalProperties":{"type":"string","pattern":"^[^\\0\\p{Cs}]*$","minLength":0,"maxLength":512},"description":"Only conversations with these pairs."}}};
 
 function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1564,7 +1545,6 @@ validate28.errors = vErrors;
 return errors === 0;
 }
 
-const schema30 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":100,"description":"Items on a page."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: 29 days before the last."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: today."},"groupBy":{"type":"string","enum":["day","twin","endUser"],"default":"day","description":"What replies are summed by."}}};
 const pattern33 = new RegExp("^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", "u");
 
 function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -1667,7 +1647,6 @@ validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema31 = {"type":"object","properties":{"rating":{"type":"string","enum":["up","down"],"description":"What the person thinks of the reply."},"comment":{"type":["string","null"],"pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":1000,"description":"Why. Null: no comment."}},"required":["rating"]};
 
 function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1718,7 +1697,6 @@ validate30.errors = vErrors;
 return errors === 0;
 }
 
-const schema32 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."},"rating":{"type":"string","enum":["up","down"],"description":"Only with this rating. Default: both."}}};
 
 function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1837,7 +1815,6 @@ validate31.errors = vErrors;
 return errors === 0;
 }
 
-const schema33 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"twinId":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Only of this twin."},"from":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The first day, YYYY-MM-DD in UTC. Default: any."},"to":{"type":"string","pattern":"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$","minLength":10,"maxLength":10,"description":"The last day. Default: any."}}};
 
 function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1945,7 +1922,6 @@ validate32.errors = vErrors;
 return errors === 0;
 }
 
-const schema34 = {"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":999999999,"default":1,"description":"Which page."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"asc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."},"path":{"type":"string","enum":["all"],"description":"The messages of all branches, in the order they were stored. Default: those of the current path."}}};
 
 function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2033,7 +2009,6 @@ validate33.errors = vErrors;
 return errors === 0;
 }
 
-const schema35 = {"type":"object","properties":{"after":{"type":"integer","minimum":0,"maximum":999999999,"description":"Resume after this many UTF-16 code units of the reply: the id of the last event received."}}};
 
 function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2065,7 +2040,6 @@ validate34.errors = vErrors;
 return errors === 0;
 }
 
-const schema36 = {"type":"object","properties":{"twin":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":255,"description":"The twin's id, from list_twins."},"question":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"maxLength":32000,"description":"What to ask."},"conversation":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"The conversation to go on with. Without it, a new one begins."},"requestKey":{"type":"string","pattern":"^[\\x20-\\x7e]*$","minLength":1,"maxLength":255,"description":"A text of your own for this question. If the call fails or breaks off, the same call with the same key gets the same reply, for 24 hours. Without one, a call that breaks off is cancelled."}},"required":["twin","question"]};
 const pattern45 = new RegExp("^[\\x20-\\x7e]*$", "u");
 
 function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -2173,7 +2147,6 @@ validate35.errors = vErrors;
 return errors === 0;
 }
 
-const schema37 = {"type":"object","properties":{"after":{"type":"string","pattern":"^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$","description":"Begin behind this event or message: the id of the last event received, or a message's id."}}};
 const pattern47 = new RegExp("^(\\d{1,9}\\.\\d{1,9}|msg_[0-9a-z]{1,60})$", "u");
 
 function validate36(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -2202,7 +2175,6 @@ validate36.errors = vErrors;
 return errors === 0;
 }
 
-const schema38 = {"type":"object","properties":{"stream":{"type":"string","enum":["true","false"]},"starting_after":{"type":"integer","minimum":0,"maximum":999999999}}};
 
 function validate37(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2245,7 +2217,6 @@ validate37.errors = vErrors;
 return errors === 0;
 }
 
-const schema39 = {"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"Items on a page."},"order":{"type":"string","enum":["asc","desc"],"default":"desc","description":"Oldest first, or (desc) newest first."},"after":{"type":"string","pattern":"^(?=[\\p{White_Space}\\uFEFF]*[^\\p{White_Space}\\uFEFF])[^\\0\\p{Cs}]*$","minLength":1,"description":"Start after the message with this id, in the given order."}}};
 
 function validate38(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
