@@ -6,10 +6,10 @@
 
 import { isOwnerName } from "../../core/auth/credentials.ts";
 import { prefixLength } from "../../core/auth/secrets.ts";
-import { oneOf } from "../../core/base/rules.ts";
-import { type Scope, scopes } from "../../core/store/records.ts";
+import type { Rule } from "../../core/base/rules.ts";
+import { scopes } from "../../core/store/records.ts";
 import { tokenBudgetRange } from "../../core/store/token-budgets.ts";
-import { isUrlOf, number } from "../setting.ts";
+import { choice, isUrlOf, number, type Setting } from "../setting.ts";
 import { ConfigError, nameOf, type Settings, settings } from "../settings.ts";
 
 /** The flags that were given, by their names without dashes. */
@@ -44,7 +44,7 @@ export const commands = {
       isNew: flags.has("new"),
       sub: readOwner(flags) ?? missing("token needs --sub, the owner that the token is for"),
       expiresInSeconds: readLifetime(flags),
-      tokensPerDay: readCount(flags, "tokens-per-day", tokenBudgetRange[1]) ?? undefined,
+      tokensPerDay: readFlag(flags, "tokens-per-day", number(tokenBudgetRange)) ?? undefined,
     }),
   }),
   key: command({
@@ -61,11 +61,11 @@ export const commands = {
     read: (flags, { maxPerHour }) => ({
       isNew: flags.has("new"),
       sub: readOwner(flags) ?? missing("key needs --sub, the owner that the key is for"),
-      scope: readScope(flags),
+      scope: readFlag(flags, "scope", choice(scopes)) ?? "full_access",
       name: flags.get("name") ?? "command line",
-      requestsPerHour: readCount(flags, "requests-per-hour", maxPerHour),
-      tokensPerDay: readCount(flags, "tokens-per-day", tokenBudgetRange[1]),
-      tokensPerMonth: readCount(flags, "tokens-per-month", tokenBudgetRange[1]),
+      requestsPerHour: readFlag(flags, "requests-per-hour", number([1, maxPerHour])),
+      tokensPerDay: readFlag(flags, "tokens-per-day", number(tokenBudgetRange)),
+      tokensPerMonth: readFlag(flags, "tokens-per-month", number(tokenBudgetRange)),
       url: readServer(flags),
     }),
   }),
@@ -98,7 +98,7 @@ export const commands = {
     read: (flags) => ({
       sub: readOwner(flags),
       id: flags.get("id") ?? missing("rotate needs --id, the id of the key"),
-      overlapSeconds: readOverlap(flags),
+      overlapSeconds: readFlag(flags, "overlap", number([0, 604_800])) ?? 86_400,
       url: readServerOfKeys(flags),
     }),
   }),
@@ -163,7 +163,7 @@ export const commands = {
       sub: readOwner(flags) ?? "alice",
       url: readServer(flags),
       prune: flags.has("prune"),
-      tests: readTests(flags),
+      tests: readFlag(flags, "tests", choice(["run", "require", "skip"])) ?? "run",
     }),
   }),
   pull: command({
@@ -213,34 +213,17 @@ function readOwner(flags: Flags): string | undefined {
   throw new ConfigError("--sub must have 1 to 255 printable characters.");
 }
 
-function readScope(flags: Flags): Scope {
-  const scope = flags.get("scope") ?? "full_access";
-  const known = scopes.find((name) => name === scope);
-  return known ?? missing(`--scope must be ${oneOf(scopes).expected}, not ${quote(scope)}`);
-}
-
-function readTests(flags: Flags): "run" | "require" | "skip" {
-  const tests = flags.get("tests") ?? "run";
-  const modes = ["run", "require", "skip"] as const;
-  const known = modes.find((mode) => mode === tests);
-  return known ?? missing(`--tests must be ${oneOf(modes).expected}, not ${quote(tests)}`);
-}
-
-function readCount(flags: Flags, name: string, most: number): number | null {
+/** A flag's value by the rule of a kind of settings. Null: it is not given. */
+function readFlag<Value>(
+  flags: Flags,
+  name: string,
+  { parse, accepts, expected }: Pick<Setting<Value>, keyof Rule | "parse">,
+): Value | null {
   const text = flags.get(name);
   if (text === undefined) return null;
-  const { parse, accepts, expected } = number([1, most]);
-  const count = parse(text);
-  if (count !== undefined && accepts(count)) return count;
+  const value = parse(text);
+  if (value !== undefined && accepts(value)) return value;
   throw new ConfigError(`--${name} must be ${expected}, not ${quote(text)}.`);
-}
-
-function readOverlap(flags: Flags): number {
-  const text = flags.get("overlap") ?? "86400";
-  const { parse, accepts, expected } = number([0, 604_800]);
-  const seconds = parse(text);
-  if (seconds !== undefined && accepts(seconds)) return seconds;
-  throw new ConfigError(`--overlap must be ${expected}, not ${quote(text)}.`);
 }
 
 /** A running server, at which a key's owner must be known. */
