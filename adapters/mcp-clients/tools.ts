@@ -143,13 +143,13 @@ async function ask(request: KnownRequest, given: unknown, call: Call, context: H
 /** Sends the question, or finds the reply of an equal call with the same key. */
 async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): Promise<ReplyFeed> {
   const { fields } = call;
-  const { store, replies, twins, clock, sha256 } = context;
+  const { store, replies, twins } = context;
   const { reach } = call.caller;
   const { twin: twinId, question: content, conversation, requestKey = null } = asked;
   const twin = (await findTwin(twins, reach, twinId)) ?? (await unknownTwin(context, reach));
   const body = { twin: twinId, content, conversation };
   const keyed = { fields: { ...fields, idempotencyKey: requestKey }, reach, body };
-  const claim = claimOf(keyed, { path: "/mcp", now: clock.now(), sha256 });
+  const claim = claimOf(keyed, "/mcp", context);
   const sent = await context.keyed.once(claim, async () => {
     const known =
       conversation === undefined ? undefined : await findConversation(context, reach, conversation);

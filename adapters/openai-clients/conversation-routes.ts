@@ -13,7 +13,6 @@ import { requireValid } from "../../core/http/input.ts";
 import { type Call, type HandlerContext, type Result, type Route, route } from "../../core/http/route.ts";
 import {
   type ConversationRecord,
-  type IdempotencyClaim,
   type MessageRecord,
   messagesPath,
   mostCharactersRead,
@@ -195,11 +194,10 @@ function readMetadata(metadata: unknown): ConversationRecord["metadata"] | undef
 
 async function create(call: Call<undefined, ConversationRequest>, context: HandlerContext): Promise<Result> {
   const { fields, body } = call;
-  const { store, clock, sha256 } = context;
+  const { store } = context;
   const reach = reachOf(call, { user: { path: "user", value: undefined } });
   requireMayPost(call, body.items);
-  const options = { path: "/v1/conversations", now: clock.now(), sha256 };
-  const claim = claimOf({ fields, reach, body: body.whole }, options);
+  const claim = claimOf({ fields, reach, body: body.whole }, "/v1/conversations", context);
   const made = claim && (await store.findClaim(claim));
   if (made) requireSameFields(claim, made);
   const id = made?.resourceId ?? (await createConversation(context, reach, "", { ...body, claim }));
@@ -226,7 +224,8 @@ async function storeItems(
   requireMayPost(call, items);
   const stored: MessageRecord[] = [];
   for (const [index, item] of items.entries()) {
-    const claim = claimItem(`${messagesPath(conversationId)}#${index}`, item, reach, call, context);
+    const request = { fields: call.fields, reach, body: item };
+    const claim = claimOf(request, `${messagesPath(conversationId)}#${index}`, context);
     const message = { conversationId, author: null, claim, ...item, ...reach };
     const said = await context.replies.say(message);
     if ("claim" in said) requireSameFields(claim, said.claim);
@@ -237,16 +236,6 @@ async function storeItems(
     stored.push(found ?? conversationNotFound());
   }
   return stored;
-}
-
-function claimItem(
-  path: string,
-  item: PostedItem,
-  reach: Reach,
-  { fields }: Call,
-  { clock, sha256 }: HandlerContext,
-): IdempotencyClaim | undefined {
-  return claimOf({ fields, reach, body: item }, { path, now: clock.now(), sha256 });
 }
 
 /** A conversation, as OpenAI has it. */

@@ -70,10 +70,9 @@ export function sendOnce(
 
 async function sendWithKey(call: Call, context: HandlerContext, sending: Sending): Promise<SentOnce> {
   const { fields, reach, path, send } = sending;
-  const { store, clock, sha256, replies } = context;
+  const { store, replies } = context;
   requireIdempotencyKey("supported", call.fields.idempotencyKey);
-  const request = { fields: call.fields, reach, body: fields };
-  const claim = claimOf(request, { path, now: clock.now(), sha256 });
+  const claim = claimOf({ fields: call.fields, reach, body: fields }, path, context);
   const sent = await context.keyed.once(claim, () => send(claim));
   if ("feed" in sent) return { feed: sent.feed, headers: {} };
   requireSameFields(claim, sent.claim);

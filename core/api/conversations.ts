@@ -41,11 +41,12 @@ export const conversationRoutes = [
     success: { status: 201, description: "The conversation.", schema: conversationSchema, location: true },
     errors: ["twin_not_found", "conversation_not_found"],
     async handle({ caller, fields, body }, context) {
-      const { store, twins, clock, sha256, newId } = context;
+      const { store, twins, clock, newId } = context;
       const { owner, reach } = caller;
       const now = clock.now();
       const endUser = endUserOf(reach, body.endUser);
-      const claim = claimOf({ fields, reach, body }, { path: "/conversations", endUser, now, sha256 });
+      const of = { owner, endUser: endUser ?? undefined };
+      const claim = claimOf({ fields, reach: of, body }, "/conversations", context);
       const created = await context.keyed.once(claim, async () => {
         await requireTwin(twins, reach, body.twinId);
         const { twinId, title = null } = body;

@@ -362,14 +362,13 @@ async function say(call: Call<unknown, SendBody>, context: HandlerContext): Prom
 }
 
 /** The conversation, and the request's claim on a message in it. */
-async function claimIn(call: Call<unknown, SendBody>, { replies, clock, sha256 }: HandlerContext) {
+async function claimIn(call: Call<unknown, SendBody>, context: HandlerContext) {
   const { caller, params, fields } = call;
   const { reach } = caller;
-  const conversation = (await replies.findConversation(reach, params.id)) ?? conversationNotFound();
+  const conversation = (await context.replies.findConversation(reach, params.id)) ?? conversationNotFound();
   requireTwinInReach(reach, conversation);
   const { whenBusy: _, ...body } = call.body; // it says when, and not what
-  const options = { path: messagesPath(conversation.id), now: clock.now(), sha256 };
-  return { conversation, claim: claimOf({ fields, reach, body }, options) };
+  return { conversation, claim: claimOf({ fields, reach, body }, messagesPath(conversation.id), context) };
 }
 
 /** What an equal request stored. First, because the conversation may have been deleted since it was cached, which is 404 with any fields. */

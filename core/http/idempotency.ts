@@ -4,14 +4,13 @@
  * @module
  */
 
-import type { Sha256 } from "../base/ids.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { compareTexts } from "../base/order.ts";
 import type { IdempotencyClaim, MadeClaim } from "../store/records.ts";
 import type { Reach } from "../store/store.ts";
 import { ApiError, validationError } from "../wire/errors.ts";
 import { headerNames } from "../wire/request.ts";
-import type { Call, Route } from "./route.ts";
+import type { Call, HandlerContext, Route } from "./route.ts";
 
 /** How long a key is remembered, in milliseconds. */
 const claimMs = 24 * 3600 * 1000;
@@ -41,21 +40,15 @@ export function requireIdempotencyKey(
   }
 }
 
-/** What a claim consists of besides its request. */
-interface ClaimOptions {
-  readonly path: string;
-  readonly endUser?: string | null | undefined;
-  readonly now: number;
-  readonly sha256: Sha256;
-}
-
-/**
- * The request's claim on its key, or undefined if it has none. A key applies to one owner, end user and path.
- * `endUser`: the one that the body names, if the credential names none.
- */
+/** The request's claim on its key, or undefined if it has none. A key applies to one owner, end user and path. */
 export function claimOf(
-  { fields, reach, body }: Pick<Call, "fields" | "body"> & { readonly reach: Reach },
-  { path, endUser = null, now, sha256 }: ClaimOptions,
+  {
+    fields,
+    reach,
+    body,
+  }: Pick<Call, "fields" | "body"> & { readonly reach: Pick<Reach, "owner" | "endUser"> },
+  path: string,
+  { clock, sha256 }: Pick<HandlerContext, "clock" | "sha256">,
 ): IdempotencyClaim | undefined {
   const key = fields.idempotencyKey;
   if (key === null) return undefined;
@@ -64,14 +57,16 @@ export function claimOf(
     // The body's own members are in its schema's order already.
     return name !== "" && isJsonObject(value) ? inOrder(value) : (value ?? undefined);
   });
+  const { owner, endUser = null } = reach;
+  const createdAt = clock.now();
   return {
-    owner: reach.owner,
-    endUser: reach.endUser ?? endUser,
+    owner,
+    endUser,
     path,
     key,
     fingerprint: sha256(content),
-    createdAt: now,
-    expiresAt: now + claimMs,
+    createdAt,
+    expiresAt: createdAt + claimMs,
   };
 }
 
