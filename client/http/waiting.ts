@@ -10,27 +10,26 @@ import { ConnectionError, TwinServiceError } from "./errors.ts";
 const firstPauseMs = 500;
 const longestPauseMs = 8_000;
 
-/** What browsers tell a page when its network may be back, or its person is. */
-const hints = ["online", "visibilitychange"];
+/** What browsers tell a page when its network may be back, or its person is: a wait for a connection ends early then. */
+const onlineHints = ["online", "visibilitychange"];
 
 /** What a server may ask for at most. */
 const longestRetryAfterMs = 30_000;
 
-/**
- * Waits after a number of failures in a row. A browser's hint that the network may be back ends the wait for a connection
- * early, which resolves with `true` then. Rejects with the signal's reason as soon as that aborts.
- */
-async function pause(failures: number, error: unknown, signal?: AbortSignal): Promise<boolean> {
+/** Resolves after some milliseconds, or with `true` at a hint. Rejects with the signal's reason as soon as that aborts. */
+export async function sleep(
+  ms: number,
+  signal?: AbortSignal,
+  hints: readonly string[] = [],
+): Promise<boolean> {
   const over = new AbortController();
   const page = globalThis as Partial<EventTarget>; // Node's global object is none
   try {
     return await new Promise((resolve, reject) => {
       throwIfAborted(signal);
       signal?.addEventListener("abort", () => reject(signal.reason), { signal: over.signal });
-      if (error instanceof ConnectionError) {
-        for (const hint of hints) page.addEventListener?.(hint, () => resolve(true), { signal: over.signal });
-      }
-      const timer = setTimeout(() => resolve(false), retryDelayMs(failures, error));
+      for (const hint of hints) page.addEventListener?.(hint, () => resolve(true), { signal: over.signal });
+      const timer = setTimeout(() => resolve(false), ms);
       over.signal.addEventListener("abort", () => clearTimeout(timer));
     });
   } finally {
@@ -47,7 +46,8 @@ export class Failures {
   async wait(error: unknown, mayPass: boolean, most: number, signal?: AbortSignal): Promise<void> {
     throwIfAborted(signal);
     if (!mayPass || ++this.count > most) throw error;
-    if (await pause(this.count, error, signal)) this.count--;
+    const hints = error instanceof ConnectionError ? onlineHints : [];
+    if (await sleep(retryDelayMs(this.count, error), signal, hints)) this.count--;
   }
 }
 
@@ -71,22 +71,6 @@ const longestTimerMs = 2 ** 31 - 1;
 /** Calls a function after some milliseconds, of which there may be `Infinity`. */
 export function startTimer(act: () => void, ms: number): ReturnType<typeof setTimeout> {
   return setTimeout(act, Math.min(ms, longestTimerMs));
-}
-
-/** Resolves after some milliseconds. Rejects with the signal's reason as soon as that aborts. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", abort, { once: true });
-  });
 }
 
 /**
