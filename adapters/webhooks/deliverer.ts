@@ -1,6 +1,6 @@
 /**
  * Delivers what the store has for webhooks: takes what is due, tries it, and stores how that ended. Each process does; a lease
- * gives a delivery to one of them. The core's `Sweeper` has it look every two seconds, and who writes an event at once.
+ * gives a delivery to one of them. The core's `Recovery` has it look every two seconds, and who writes an event at once.
  *
  * @module
  */

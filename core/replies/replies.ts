@@ -26,7 +26,7 @@ import { startRetention } from "./retention.ts";
 import { RunningReplies, tellHost } from "./running.ts";
 import { type Said, type Say, type Send, type Sent, sayMessage, sendMessage, sendOrWait } from "./send.ts";
 import { StoredReplies } from "./stored-reply.ts";
-import { Sweeper } from "./sweeper.ts";
+import { Recovery } from "./recovery.ts";
 import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored.ts";
 
 export type { KnownConversation } from "./conversation-cache.ts";
@@ -49,7 +49,7 @@ export class Replies {
   readonly #context: ReplyContext;
   readonly #stored: StoredReplies;
   readonly #running: RunningReplies;
-  readonly #sweeper: Sweeper;
+  readonly #recovery: Recovery;
   readonly #conversationStreams: ConversationStreams;
   /** The replies that are not stored. */
   readonly #unstored = new Set<UnstoredReply>();
@@ -64,7 +64,7 @@ export class Replies {
     this.#context = { ...options, conversations, changes, inFlight: new InFlight(), counts };
     this.#stored = new StoredReplies(this.#context);
     this.#running = new RunningReplies(this.#context, this.#stored);
-    this.#sweeper = new Sweeper(this.#context, this.#running);
+    this.#recovery = new Recovery(this.#context, this.#running);
     this.#stopListening = options.store.signals?.listen("erased", (person) => void this.#eraseHere(person));
     const find = (holder: Holder, reply: MessageRecord) => this.find(holder, reply);
     this.#conversationStreams = new ConversationStreams(
@@ -83,7 +83,7 @@ export class Replies {
    * for long. If it rejects, call it again.
    */
   async start(): Promise<void> {
-    await this.#sweeper.start();
+    await this.#recovery.start();
     const { retentionDays: days } = this.#context;
     if (days === undefined || this.#closing) return;
     this.#stopRetention ??= startRetention({ ...this.#context, days, drop: (deleted) => this.drop(deleted) });
@@ -234,7 +234,7 @@ export class Replies {
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     this.#conversationStreams.close();
-    this.#sweeper.stop();
+    this.#recovery.stop();
     this.#stopRetention?.();
     await this.#settle(graceMs);
     this.#running.interrupt();

@@ -17,7 +17,7 @@ import { newLease } from "./saver.ts";
 import { endOfStored, exchangeOf } from "./stored-reply.ts";
 
 /** Pause between two looks, in milliseconds. */
-const sweepMs = 2000;
+const lookMs = 2000;
 
 /**
  * How many looks must succeed before one ends anything, after the store was down. Leases have run out whose holders are
@@ -42,14 +42,14 @@ const sleptMs = 10_000;
 const settledAtOnce = 20;
 
 /** Takes over or ends what was abandoned. */
-export class Sweeper {
+export class Recovery {
   readonly #context: ReplyContext;
   readonly #running: RunningReplies;
   #looksToWait: number;
   /** When the last look began that succeeded. */
   #lookedAt = Infinity;
   #stopped = false;
-  #sweeping: readonly Repetition[] = [];
+  #repetitions: readonly Repetition[] = [];
 
   constructor(context: ReplyContext, running: RunningReplies) {
     this.#context = context;
@@ -63,8 +63,8 @@ export class Sweeper {
     // On a store that only this process uses, another process's lease is that of an earlier run.
     await this.#look(store.exclusive, Number.MAX_SAFE_INTEGER);
     if (this.#stopped) return;
-    this.#sweeping = [
-      this.#repeat("the store", () => this.#sweepReplies()),
+    this.#repetitions = [
+      this.#repeat("the store", () => this.#lookAgain()),
       // Separately, so that claims that are many, or cannot be deleted, do not keep replies from being ended.
       this.#repeat("expired idempotency keys and client tokens", async () => {
         await store.sweep(clock.now());
@@ -76,19 +76,19 @@ export class Sweeper {
   /** Stops looking. */
   stop(): void {
     this.#stopped = true;
-    for (const repetition of this.#sweeping) repetition.stop();
+    for (const repetition of this.#repetitions) repetition.stop();
   }
 
-  /** Repeats a sweep. An outage is logged once. */
-  #repeat(what: string, sweep: () => Promise<void>): Repetition {
+  /** Repeats work on the store. An outage is logged once. */
+  #repeat(what: string, work: () => Promise<void>): Repetition {
     const { clock, log } = this.#context;
     let failing = false;
     return repeat(
       clock,
-      () => sweepMs,
+      () => lookMs,
       async () => {
         try {
-          await sweep();
+          await work();
           failing = false;
         } catch (error) {
           log(failing ? "debug" : "warn", `${what} could not be swept; it will be tried again`, { error });
@@ -98,7 +98,7 @@ export class Sweeper {
     );
   }
 
-  async #sweepReplies(): Promise<void> {
+  async #lookAgain(): Promise<void> {
     const now = this.#context.clock.now();
     // After a sleep, only what had run out before it: a live holder renews its lease before the next look. That may
     // follow another sleep, because some hosts freeze processes between requests.
