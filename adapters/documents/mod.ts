@@ -11,7 +11,7 @@
 import process from "node:process";
 import { clearTimeout, setTimeout } from "node:timers";
 import { isMainThread, Worker, workerData } from "node:worker_threads";
-import { Turns } from "../../core/base/turns.ts";
+import { FairQueue } from "../../core/base/fair-queue.ts";
 import { DocumentError, type DocumentText, decodeText, type ReadAnswer, type ReadRequest } from "./text.ts";
 
 export { DocumentError, type DocumentText };
@@ -58,7 +58,7 @@ export async function extractText(
   { withinMs = longestMs, owner }: ExtractOptions = {},
 ): Promise<DocumentText> {
   if (/\.(?:md|markdown|mdx|txt)$/iu.test(path)) return { text: await decodeText(bytes) };
-  const end = await turns.take(owner);
+  const end = await queue.take(owner);
   const answer = await readApart({ path, bytes }, withinMs).finally(end);
   if ("fault" in answer) throw new DocumentError(answer.fault);
   if ("error" in answer) throw answer.error;
@@ -66,7 +66,7 @@ export async function extractText(
 }
 
 /** Documents are read one after another, so that many take no more memory than one. */
-const turns = new Turns(1);
+const queue = new FairQueue(1);
 /** The thread, while it waits for another document. */
 let waiting: Thread | undefined;
 

@@ -5,7 +5,7 @@
  */
 
 import { setImmediate, setTimeout } from "node:timers";
-import { Turns } from "../../core/base/turns.ts";
+import { FairQueue } from "../../core/base/fair-queue.ts";
 import type { MessageRecord } from "../../core/store/records.ts";
 import { type Reach, type Store, StoreUnavailable } from "../../core/store/store.ts";
 
@@ -21,31 +21,31 @@ const pauseMs = 5;
  * so that none waits for the many long texts of another.
  */
 export function readLongTextsInTurn(store: Store & AsyncDisposable, atOnce = 8): Store & AsyncDisposable {
-  const turns = new Turns(atOnce);
+  const queue = new FairQueue(atOnce);
   return {
     ...store,
     getMessage(reach, ...parameters) {
       const read = () => store.getMessage(reach, ...parameters);
-      return inTurn(turns, reach, read, (message) => (message ? [message] : []));
+      return inTurn(queue, reach, read, (message) => (message ? [message] : []));
     },
     listMessages(reach, ...parameters) {
       const read = () => store.listMessages(reach, ...parameters);
-      return inTurn(turns, reach, read, (page) => page?.items ?? []);
+      return inTurn(queue, reach, read, (page) => page?.items ?? []);
     },
     readHistory(reach, ...parameters) {
       const read = () => store.readHistory(reach, ...parameters);
-      return inTurn(turns, reach, read, (history) => history);
+      return inTurn(queue, reach, read, (history) => history);
     },
   };
 }
 
 async function inTurn<Result>(
-  turns: Turns,
+  queue: FairQueue,
   { owner, endUser }: Reach,
   read: () => Promise<Result>,
   messagesOf: (result: Result) => readonly Pick<MessageRecord, "content">[],
 ): Promise<Result> {
-  const end = await turns.take(owner, endUser);
+  const end = await queue.take(owner, endUser);
   let length = 0;
   try {
     const result = await read();
@@ -53,7 +53,7 @@ async function inTurn<Result>(
     return result;
   } catch (error) {
     // If the store does not answer, each that waits would wait for a time-out of its own.
-    if (error instanceof StoreUnavailable) turns.failAll(error);
+    if (error instanceof StoreUnavailable) queue.failAll(error);
     throw error;
   } finally {
     if (length < longText) end();

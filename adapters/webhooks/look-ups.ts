@@ -6,7 +6,7 @@
  */
 
 import { type Clock, isWithin } from "../../core/base/clock.ts";
-import { Turns } from "../../core/base/turns.ts";
+import { FairQueue } from "../../core/base/fair-queue.ts";
 import type { LookUp } from "./addresses.ts";
 
 /** How many names are looked up at the same time: half of the threads that Node has. */
@@ -30,14 +30,14 @@ export interface Asking {
  */
 export class LookUps {
   readonly #lookUp: LookUp;
-  readonly #turns: Turns;
+  readonly #queue: FairQueue;
   /** When owners had a slow look-up last, in this order. */
   readonly #slow = new Map<string | undefined, number>();
 
   constructor(lookUp: LookUp) {
     this.#lookUp = async (name) => lookUp(name);
     const isSlow = (owner: string | undefined) => this.#slow.has(owner);
-    this.#turns = new Turns(
+    this.#queue = new FairQueue(
       atOnce,
       (owner, running) => !running.includes(owner) && !(isSlow(owner) && running.some(isSlow)),
     );
@@ -46,7 +46,7 @@ export class LookUps {
   /** Finds all addresses of a name. Rejects if there are none, and when the signal is aborted. */
   async find(name: string, { owner, clock, signal }: Asking): Promise<readonly string[]> {
     this.#forget(clock.now());
-    const end = await this.#turns.take(owner, name, signal);
+    const end = await this.#queue.take(owner, name, signal);
     const begunAt = clock.now();
     const finding = this.#lookUp(name).finally(() => {
       if (!isWithin(slowMs, begunAt, clock.now())) this.#remember(owner, clock.now());

@@ -22,11 +22,11 @@ import { cancelled } from "./draft.ts";
 import { endOf, type ReplyFeed } from "./feed.ts";
 import { type FollowOptions, followReply } from "./follower.ts";
 import { RunningCounts, tellReached, tooManyRunning } from "./limits.ts";
+import { Recovery } from "./recovery.ts";
 import { startRetention } from "./retention.ts";
 import { RunningReplies, tellHost } from "./running.ts";
 import { type Said, type Say, type Send, type Sent, sayMessage, sendMessage, sendOrWait } from "./send.ts";
 import { StoredReplies } from "./stored-reply.ts";
-import { Recovery } from "./recovery.ts";
 import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored.ts";
 
 export type { KnownConversation } from "./conversation-cache.ts";

@@ -7,6 +7,7 @@
 
 import { LRUCache } from "lru-cache";
 import { type Clock, isWithin } from "../base/clock.ts";
+import { FairQueue } from "../base/fair-queue.ts";
 import { decodeInParts, yieldThread } from "../base/in-parts.ts";
 import { isJsonObject, isString } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
@@ -19,7 +20,6 @@ import {
   requireOptions,
   wholeNumber,
 } from "../base/rules.ts";
-import { Turns } from "../base/turns.ts";
 import {
   contentParts,
   firstCharacters,
@@ -144,7 +144,7 @@ export class OwnTwins implements TwinSource {
   readonly #reading = new Map<string, Promise<Twin | undefined>>();
   readonly #told = new LRUCache<string, true>({ max: mostHeads });
   /** One change of a twin at a time: of several at once, each would judge its text again whenever another is stored. */
-  readonly #changes = new Turns(Number.POSITIVE_INFINITY, (twin, running) => !running.includes(twin));
+  readonly #changes = new FairQueue(Number.POSITIVE_INFINITY, (twin, running) => !running.includes(twin));
 
   constructor(parts: OwnTwinsParts) {
     const { reader, maxTwins = defaultOwnTwins } = parts.options;

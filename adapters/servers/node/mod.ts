@@ -28,8 +28,8 @@ import {
   urlOf,
 } from "../running-server.ts";
 import { answerInTurn, type Connection, connectionOf } from "./connection.ts";
-import { connectRefusal, type ParserError, refusalOf, refuseBytes } from "./refusal.ts";
 import { JoinedMessage } from "./joined-message.ts";
+import { connectRefusal, type ParserError, refusalOf, refuseBytes } from "./refusal.ts";
 import { NodeRequest } from "./request.ts";
 
 export type { RunningServer, ServeOptions } from "../running-server.ts";

@@ -1,5 +1,5 @@
 /**
- * Turns at what few may use at the same time, so that who asks for much makes others wait for one turn, not for all of it.
+ * A queue for what few may use at the same time, so that who asks for much makes others wait for one turn, not for all of it.
  *
  * @module
  */
@@ -17,7 +17,7 @@ interface Waiting {
 type MayBegin = (owner: Name, running: readonly Name[]) => boolean;
 
 /** Owners take turns, and so do the members of each. What one member asks for keeps its order. */
-export class Turns {
+export class FairQueue {
   readonly #atOnce: number;
   readonly #mayBegin: MayBegin;
   readonly #running: Name[] = [];
