@@ -14,7 +14,7 @@ import type {
 } from "../../client/mod.ts";
 import { CallCards } from "../shared/approval.ts";
 import { h } from "../shared/dom.ts";
-import { loadAtTop, type SeenMessage, SeenPath } from "../shared/seen.ts";
+import { loadAtTop, type ShownMessage, ShownPath } from "../shared/shown.ts";
 import { messageTool, ReplyElement, ratingTools, userMessage } from "./message.ts";
 import { announce } from "./page.ts";
 
@@ -57,7 +57,7 @@ export class ConversationView {
   readonly #network: Network;
   readonly #mayWrite: boolean;
   readonly #head = h("div", { hidden: true });
-  readonly #seen = new SeenPath((message) =>
+  readonly #shown = new ShownPath((message) =>
     message.role === "user" ? this.#question(message) : this.#reply(message),
   );
   #opened: OpenConversation | undefined;
@@ -162,7 +162,7 @@ export class ConversationView {
     const other = this.#client.messages.send(this.conversation.id, { content, after }, key);
     Promise.all([sent, other]).then(
       ([{ id }, same]) => {
-        const notes = this.#seen.elementOf(id)?.querySelector(".notes");
+        const notes = this.#shown.elementOf(id)?.querySelector(".notes");
         if (id === same.id) notes?.append(h("span", { class: "source" }, `Sent twice, stored once: ${id}`));
       },
       (error) => this.#listener.failed(error),
@@ -190,7 +190,7 @@ export class ConversationView {
   /** Shows what there is to see: the path, and behind it what is unsent. */
   #draw(opened: OpenConversation): void {
     const { path, unsent, running, state, conversation, problem } = opened;
-    this.#seen.show(path, this.#head);
+    this.#shown.show(path, this.#head);
     this.#unsent?.remove();
     this.#unsent = unsent?.content ? userMessage(unsent.content, this.#writer) : undefined;
     if (this.#unsent) this.#list.append(this.#unsent);
@@ -206,7 +206,7 @@ export class ConversationView {
 
   /** Has a message that is whole spoken, if it is on the path: with the calls that wait, and why it failed. */
   #hear({ id, role, content, status }: Message): void {
-    const parts = this.#seen
+    const parts = this.#shown
       .elementOf(id)
       ?.querySelectorAll<HTMLElement>(".author, .text, [part=call], .warn");
     const shown = Array.from(parts ?? [], ({ innerText }) => innerText).join("\n");
@@ -214,7 +214,7 @@ export class ConversationView {
   }
 
   /** A question, with buttons: to write it anew, and to look at its other versions. */
-  #question(question: Message): SeenMessage {
+  #question(question: Message): ShownMessage {
     if (question.content === "") return { elements: [], update() {} }; // it only decides
     const element = userMessage(question.content, this.#writer);
     element.dataset.message = question.id;
@@ -246,7 +246,7 @@ export class ConversationView {
   }
 
   /** A reply; once it has ended with buttons: to ask for another one, and to say what one thinks of it. Or what a person says. */
-  #reply(first: Message): SeenMessage {
+  #reply(first: Message): ShownMessage {
     const shown = new ReplyElement(this.#twin.name, first.author);
     const mayAct = this.#mayWrite && first.inReplyTo !== null; // what a person has said is not asked for again
     let now: Message | undefined;

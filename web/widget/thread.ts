@@ -19,7 +19,7 @@ import { CallCards } from "../shared/approval.ts";
 import { h, icon, thumbs } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
-import { loadAtTop, type SeenMessage, SeenPath } from "../shared/seen.ts";
+import { loadAtTop, type ShownMessage, ShownPath } from "../shared/shown.ts";
 import { firstWords } from "../shared/words.ts";
 import type { TextName } from "./texts.ts";
 
@@ -57,7 +57,7 @@ export class Thread {
   /** How often something was asked. */
   #asks = 0;
   readonly #left = new AbortController();
-  readonly #seen = new SeenPath((message) =>
+  readonly #shown = new ShownPath((message) =>
     message.role === "user" ? this.#newQuestion(message) : this.#newReply(message),
   );
   readonly #state = h("p", { part: "state" });
@@ -261,7 +261,7 @@ export class Thread {
     const conversation = this.#conversation;
     const starters = list.querySelector("[part=starters]");
     this.#isReplaced = false;
-    if (starters) this.#seen.show(conversation?.path ?? [], starters);
+    if (starters) this.#shown.show(conversation?.path ?? [], starters);
     this.#drawUnsent(conversation?.unsent?.content ?? this.#beginning ?? "");
     list.append(...this.#queue.map(({ element }) => element));
     if (conversation && conversation.problem !== this.#problem) {
@@ -276,7 +276,7 @@ export class Thread {
 
   /** Has a message that is whole spoken, if it is on the path. */
   #hear({ id, status }: Message): void {
-    this.#frame.speak(this.#seen.elementOf(id)?.innerText ?? "", status === "failed");
+    this.#frame.speak(this.#shown.elementOf(id)?.innerText ?? "", status === "failed");
   }
 
   #drawUnsent(content: string): void {
@@ -314,7 +314,7 @@ export class Thread {
   }
 
   /** A question. Below it: writing it anew, and looking at its other versions. */
-  #newQuestion(question: Message): SeenMessage {
+  #newQuestion(question: Message): ShownMessage {
     const { text, giveBack } = this.#frame;
     if (question.content === "") return { elements: [], update() {} }; // it only decides
     const edit = async () => {
@@ -345,7 +345,7 @@ export class Thread {
   }
 
   /** A reply. Below it, once it has ended: asking for another one, and saying what one thinks of it. Of a person, its words alone. */
-  #newReply(first: Message): SeenMessage {
+  #newReply(first: Message): ShownMessage {
     const { text, images, name, list } = this.#frame;
     const reply = new Reply({ images, name: first.author ?? name(), failed: text("failed") });
     if (first.author !== null) reply.element.prepend(h("p", { part: "author" }, first.author));

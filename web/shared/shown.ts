@@ -1,5 +1,5 @@
 /**
- * The elements of the messages that are seen: made once, brought up to date, in the path's order.
+ * The elements of the messages that are shown: made once, brought up to date, in the path's order.
  *
  * @module
  */
@@ -7,40 +7,40 @@
 import type { Message } from "../../client/mod.ts";
 
 /** A message on the page: its elements, in order. */
-export interface SeenMessage {
+export interface ShownMessage {
   readonly elements: readonly HTMLElement[];
   /** Shows it as it is now. */
   update(message: Message): void;
 }
 
 /** What is on the page of a path. */
-export class SeenPath {
-  readonly #make: (message: Message) => SeenMessage;
-  readonly #seen = new Map<string, SeenMessage>();
+export class ShownPath {
+  readonly #make: (message: Message) => ShownMessage;
+  readonly #shown = new Map<string, ShownMessage>();
 
-  constructor(make: (message: Message) => SeenMessage) {
+  constructor(make: (message: Message) => ShownMessage) {
     this.#make = make;
   }
 
   /** The first element of a message. */
   elementOf(id: string): HTMLElement | undefined {
-    return this.#seen.get(id)?.elements[0];
+    return this.#shown.get(id)?.elements[0];
   }
 
   /** Shows a path behind an element. What is there already is not touched, nor is the focus in it. */
   show(path: readonly Message[], before: Element): void {
     const ids = new Set(path.map(({ id }) => id));
-    for (const [id, { elements }] of this.#seen) {
+    for (const [id, { elements }] of this.#shown) {
       if (ids.has(id)) continue;
       for (const element of elements) element.remove();
-      this.#seen.delete(id);
+      this.#shown.delete(id);
     }
     let last = before;
     for (const message of path) {
-      const seen = this.#seen.get(message.id) ?? this.#make(message);
-      this.#seen.set(message.id, seen);
-      seen.update(message);
-      for (const element of seen.elements) {
+      const shown = this.#shown.get(message.id) ?? this.#make(message);
+      this.#shown.set(message.id, shown);
+      shown.update(message);
+      for (const element of shown.elements) {
         if (last.nextElementSibling !== element) last.after(element);
         last = element;
       }
