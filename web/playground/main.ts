@@ -28,7 +28,7 @@ import {
 } from "./session.ts";
 import { makeTabs } from "./tabs.ts";
 import type { Answering } from "./twins/answering.ts";
-import { OwnTwins } from "./twins/requests.ts";
+import { OwnTwinRequests } from "./twins/requests.ts";
 import { OwnTwinsTab } from "./twins/tab.ts";
 import { showUse } from "./use.ts";
 import { Wire } from "./wire.ts";
@@ -462,7 +462,7 @@ const selectTab = makeTabs(page.tabs, (panel) => {
 function answering(): Answering | undefined {
   const { client, token } = required(session);
   if (token === undefined || byId("tab-own-twins", HTMLElement).hidden) return undefined;
-  return { client, own: new OwnTwins(token), changed: () => void attempt(readTwins) };
+  return { client, own: new OwnTwinRequests(token), changed: () => void attempt(readTwins) };
 }
 
 /** Shows the pane of the wire on wide screens, or leaves its room to the conversation. */

@@ -8,12 +8,12 @@ import type { TwinClient, UnansweredQuestion } from "../../../client/mod.ts";
 import { h } from "../../shared/dom.ts";
 import { keep, kept } from "../../shared/kept.ts";
 import { announce, copyButton, reasonOf } from "../page.ts";
-import type { OwnTwins } from "./requests.ts";
+import type { OwnTwinRequests } from "./requests.ts";
 
 /** Who answers. */
 export interface Answering {
   readonly client: TwinClient;
-  readonly own: OwnTwins;
+  readonly own: OwnTwinRequests;
   /** Told once a twin has another version. */
   readonly changed: () => void;
 }

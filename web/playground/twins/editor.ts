@@ -12,7 +12,7 @@ import { withLineEnds } from "./difference.ts";
 import { Documents } from "./documents.ts";
 import type { Editing, OpenedTwin } from "./opened.ts";
 import type { Problem } from "./problem.ts";
-import { faultsIn, hasCode, type OwnTwins, type Replaced } from "./requests.ts";
+import { faultsIn, hasCode, type OwnTwinRequests, type Replaced } from "./requests.ts";
 import { SourceField } from "./source-field.ts";
 import { template } from "./template.ts";
 import { Trial } from "./trial.ts";
@@ -23,7 +23,7 @@ const pauseMs = 500;
 
 /** What the editor needs of the tab. */
 export interface EditorOptions {
-  readonly own: () => OwnTwins;
+  readonly own: () => OwnTwinRequests;
   readonly problem: Problem;
   /** Told once there is another version. */
   readonly changed: () => void;

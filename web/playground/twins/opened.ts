@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { OwnTwins, Replaced, StoredFile } from "./requests.ts";
+import type { OwnTwinRequests, Replaced, StoredFile } from "./requests.ts";
 
 /** The twin that is open. */
 export interface OpenedTwin {
@@ -16,7 +16,7 @@ export interface OpenedTwin {
 
 /** What the parts around the text need. */
 export interface Editing {
-  readonly own: OwnTwins;
+  readonly own: OwnTwinRequests;
   readonly twin: OpenedTwin;
   /**
    * Makes a change of the revision that was read last. If there is another one by now, with the same file, the change is

@@ -82,7 +82,7 @@ interface Sent {
 const markdown = "text/markdown";
 
 /** An owner's twins. */
-export class OwnTwins {
+export class OwnTwinRequests {
   readonly #token: string;
 
   /** `token`: a JWT of the owner. */

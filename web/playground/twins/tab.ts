@@ -12,7 +12,7 @@ import type { Session } from "../session.ts";
 import { TwinEditor } from "./editor.ts";
 import { OwnTwinList } from "./list.ts";
 import { Problem } from "./problem.ts";
-import { OwnTwins } from "./requests.ts";
+import { OwnTwinRequests } from "./requests.ts";
 
 /** What the tab asks of the page. */
 export interface OwnTwinsOptions {
@@ -27,7 +27,7 @@ export interface OwnTwinsOptions {
 /** Who is signed in. */
 interface Owner {
   readonly client: TwinClient;
-  readonly own: OwnTwins;
+  readonly own: OwnTwinRequests;
   readonly whose: string;
 }
 
@@ -91,7 +91,7 @@ export class OwnTwinsTab {
   /** Whether there is such a tab for who has signed in: owners make twins here, and this is one. What is open stays. */
   async start({ client, whose, token }: Session): Promise<boolean> {
     if (token === undefined) return false;
-    const own = new OwnTwins(token);
+    const own = new OwnTwinRequests(token);
     if (this.#session && this.#session.whose !== whose) this.#close();
     this.#session = { client, own, whose };
     return own.areThere();
