@@ -7,8 +7,8 @@
 import { type ApiKey, AuthenticationError, type CreatedApiKey, type TwinClient } from "../../client/mod.ts";
 import { byId, h } from "../shared/dom.ts";
 import { ask } from "./dialog.ts";
-import { failure, loading } from "./listing.ts";
 import { announce, copyButton, reasonOf, timeElement } from "./page.ts";
+import { failure, loading } from "./paged-list.ts";
 import type { Session } from "./session.ts";
 
 /** Shows the tab anew. `signIn`: asks for another credential. */

@@ -11,10 +11,10 @@ import { keep, kept } from "../shared/kept.ts";
 import { showIn } from "../shared/spoken.ts";
 import { firstWords } from "../shared/words.ts";
 import { ConversationView, choice, titleOf } from "./conversation.ts";
+import { ConversationList } from "./conversation-list.ts";
 import { ask } from "./dialog.ts";
 import { Inbox } from "./inbox.ts";
 import { openKeys } from "./keys.ts";
-import { ListedConversations } from "./listed.ts";
 import { announce, keepTimes, reasonOf } from "./page.ts";
 import { openQuestions } from "./questions.ts";
 import {
@@ -70,7 +70,7 @@ const ownTwins = new OwnTwinsTab({
   changed: () => void attempt(readTwins),
   talk: (twinId) => void attempt(() => talkTo(twinId)),
 });
-const listed = new ListedConversations();
+const listed = new ConversationList();
 /** Where the tab keeps whether the pane of the wire is closed. */
 const wirePlace = "playground wire";
 

@@ -7,8 +7,8 @@
 import type { RatedReply, Twin, TwinClient, UnansweredQuestion } from "../../client/mod.ts";
 import { byId, h } from "../shared/dom.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
-import { Listing } from "./listing.ts";
 import { timeElement } from "./page.ts";
+import { PagedList } from "./paged-list.ts";
 import { type Answering, answerTo } from "./twins/answering.ts";
 
 /** A longer reply is shown in part, in characters. */
@@ -58,10 +58,10 @@ export function openQuestions(
 
 function column<Item>(
   title: string,
-  options: Pick<ConstructorParameters<typeof Listing<Item>>[0], "empty" | "read" | "show">,
+  options: Pick<ConstructorParameters<typeof PagedList<Item>>[0], "empty" | "read" | "show">,
 ): HTMLElement {
   const count = h("span", { class: "count" });
-  const listing = new Listing<Item>({
+  const listing = new PagedList<Item>({
     ...options,
     counted(total) {
       count.textContent = total === 0 ? "" : String(total);

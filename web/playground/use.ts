@@ -6,7 +6,7 @@
 
 import type { TwinClient, UsageResource, UsageSum } from "../../client/mod.ts";
 import { byId, h } from "../shared/dom.ts";
-import { failure, loading } from "./listing.ts";
+import { failure, loading } from "./paged-list.ts";
 
 const days = 30;
 const dayMs = 86_400_000;

@@ -6,8 +6,8 @@
 
 import { h } from "../../shared/dom.ts";
 import { ask } from "../dialog.ts";
-import { failure, loading } from "../listing.ts";
 import { announce, reasonOf, timeElement } from "../page.ts";
+import { failure, loading } from "../paged-list.ts";
 import type { Editing } from "./opened.ts";
 import { hasCode, type ListedDocument } from "./requests.ts";
 

@@ -7,7 +7,7 @@
 import type { List, Page, Twin } from "../../../client/mod.ts";
 import { h } from "../../shared/dom.ts";
 import { showIn } from "../../shared/spoken.ts";
-import { failure, loading, searchable, withPage } from "../listing.ts";
+import { failure, loading, searchable, withPage } from "../paged-list.ts";
 
 /** How many requests a press of *Search further* may cost. */
 const searchRequests = 30;

@@ -5,8 +5,8 @@
  */
 
 import { h } from "../../shared/dom.ts";
-import { failure, loading } from "../listing.ts";
 import { timeElement } from "../page.ts";
+import { failure, loading } from "../paged-list.ts";
 import { showDifference } from "./difference-view.ts";
 import type { Editing } from "./opened.ts";
 import { hasCode, type ListedVersion } from "./requests.ts";

@@ -11,8 +11,8 @@ import { byId, h } from "../shared/dom.ts";
 import { showIn } from "../shared/spoken.ts";
 import { firstWords } from "../shared/words.ts";
 import { titleOf } from "./conversation.ts";
-import { searchable, withPage } from "./listing.ts";
 import { reasonOf, timeElement } from "./page.ts";
+import { searchable, withPage } from "./paged-list.ts";
 
 /** How many conversations are read at once. */
 const limit = 30;
@@ -21,7 +21,7 @@ const limit = 30;
 const searchRequests = 30;
 
 /** What is done with the conversations. */
-export interface ListedOptions {
+export interface ConversationListOptions {
   /** Reads the lists. */
   readonly client: TwinClient;
   /** Reads first words: the wire does not show that. */
@@ -31,7 +31,7 @@ export interface ListedOptions {
 }
 
 /** Shows the conversations with one twin. */
-export class ListedConversations {
+export class ConversationList {
   readonly #list = byId("conversations", HTMLElement);
   readonly #search = byId("conversations-search", HTMLInputElement);
   readonly #filter = byId("conversations-filter", HTMLSelectElement);
@@ -41,7 +41,7 @@ export class ListedConversations {
   readonly #inView = new IntersectionObserver((entries) => void this.#readWordsOf(entries));
   /** First words by the conversation's id. Empty: there are none, or they are being read. */
   readonly #words = new Map<string, string>();
-  #options: ListedOptions | undefined;
+  #options: ConversationListOptions | undefined;
   #twinId = "";
   #page: Page<Conversation> | undefined;
   #all: readonly Conversation[] = [];
@@ -59,7 +59,7 @@ export class ListedConversations {
     this.#more.addEventListener("click", () => void this.#goOn());
   }
 
-  start(options: ListedOptions): void {
+  start(options: ConversationListOptions): void {
     this.#options = options;
   }
 

@@ -9,7 +9,7 @@ import { h } from "../shared/dom.ts";
 import { reasonOf } from "./page.ts";
 
 /** What a list is made of. */
-export interface ListingOptions<Item> {
+export interface PagedListOptions<Item> {
   /** What it says if there is nothing. */
   readonly empty: string;
   readonly read: () => List<Item>;
@@ -19,12 +19,12 @@ export interface ListingOptions<Item> {
 }
 
 /** Shows a list in an element. */
-export class Listing<Item> {
+export class PagedList<Item> {
   readonly element = h("div", { class: "listing" });
-  readonly #options: ListingOptions<Item>;
+  readonly #options: PagedListOptions<Item>;
   #reading: object | undefined;
 
-  constructor(options: ListingOptions<Item>) {
+  constructor(options: PagedListOptions<Item>) {
     this.#options = options;
   }
 
