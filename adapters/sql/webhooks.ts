@@ -21,7 +21,7 @@ import { addToTotal, changeOne, type ListStatement, readPage, takeFromTotal } fr
 import { numberOrNull, textOrNull, toJson } from "./rows.ts";
 
 /** What happened. */
-export interface Told {
+export interface Happening {
   readonly tells: Telling | undefined;
   readonly owner: string;
   readonly event: WebhookEvent;
@@ -34,7 +34,7 @@ export interface Told {
  * parameters begin with `$7`; the owner is `$2`.
  */
 export function insertDeliveries(
-  { tells, owner, event, at }: Told,
+  { tells, owner, event, at }: Happening,
   about: { readonly sql: string; readonly params: readonly SqlValue[] },
 ): SqlStatement[] {
   if (!tells) return [];

@@ -25,7 +25,7 @@ import {
   type TokenReservation,
   tokensOf,
 } from "../store/token-budgets.ts";
-import type { HistoryMessage, ReplyFormat, TwinEngine } from "../twins/engine.ts";
+import type { HistoryMessage, ReplyFormat, Turn, TwinEngine } from "../twins/engine.ts";
 import type { Twin } from "../twins/twins.ts";
 import { ApiError } from "../wire/errors.ts";
 
@@ -104,19 +104,11 @@ export function budgetsOf({ budgets, twin, engine }: Spending): readonly TokenBu
 /** The longest part of a twin's text that a model is told, where it is not told all of it, in characters. */
 const mostToldOfTwin = 24_000;
 
-/** What a model is told. */
-interface Told {
-  readonly twin: Twin;
-  readonly content: string;
-  readonly history: readonly HistoryMessage[];
-  readonly format?: ReplyFormat | undefined;
-}
-
 /** What a reply is expected to take. */
 export function reservationOf(
   { id, createdAt: at }: Pick<MessageRecord, "id" | "createdAt">,
   budgets: readonly TokenBudget[],
-  { twin, content, history, format }: Told,
+  { twin, content, history, format }: Pick<Turn, "twin" | "content" | "history" | "format">,
 ): TokenReservation {
   const text = twin.documents.reduce((sum, { text }) => sum + text.length, twin.instructions.length);
   const ofTwin = twin.knowledge === "whole" ? text : Math.min(text, mostToldOfTwin);

@@ -18,7 +18,7 @@ import {
 } from "./webhooks.ts";
 
 /** What happened, and to what. */
-export interface Told {
+export interface Happening {
   readonly owner: string;
   readonly event: WebhookEvent;
   readonly at: number;
@@ -29,7 +29,7 @@ export interface Told {
 export function tell(
   records: MemoryRecords,
   tells: Telling | undefined,
-  { owner, event, at, subject }: Told,
+  { owner, event, at, subject }: Happening,
 ): void {
   if (!tells) return;
   const wanting = [...records.webhooks.values()].filter(
@@ -70,7 +70,7 @@ export function tellReached(
     at,
     endUser,
     reached,
-  }: Pick<Told, "owner" | "at"> & {
+  }: Pick<Happening, "owner" | "at"> & {
     readonly endUser: string | null;
     readonly reached: readonly ReachedBudget[];
   },
