@@ -250,7 +250,7 @@ class PdfReader {
   }
 
   /** Where a letter stands: as if its line went from left to right. */
-  #placeOf(text: number, at: number, turn: number): Place {
+  #placeOf(text: number, at: number, turn: number): Extent {
     const { FPDFText_GetLooseCharBox, FPDFText_GetCharOrigin } = this.#pdfium;
     const space = this.#space;
     FPDFText_GetLooseCharBox(text, at, space);
@@ -270,15 +270,15 @@ class PdfReader {
   }
 }
 
-interface Place {
+interface Extent {
   x: number;
   end: number;
   readonly y: number;
 }
 
-type Open = Place & Style & { text: string };
+type Open = Extent & Style & { text: string };
 
-function isBeside(last: Open, { x, end, y }: Place, { size, isBold, turn }: Style): boolean {
+function isBeside(last: Open, { x, end, y }: Extent, { size, isBold, turn }: Style): boolean {
   if (last.size !== size || last.isBold !== isBold || last.turn !== turn) return false;
   // Text from right to left stands before what it follows.
   const gap = Math.max(x - last.end, last.x - end);

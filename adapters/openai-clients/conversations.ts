@@ -33,7 +33,7 @@ export function readConversationName(field: NamedField | undefined): string | nu
 }
 
 /** Where a message goes: into a conversation, at its end or after one of its replies. */
-export type Place = Pick<Send, "conversationId" | "after">;
+type Destination = Pick<Send, "conversationId" | "after">;
 
 /** A conversation that a client has named, as far as its path matters. */
 export type NamedConversation = Pick<ConversationRecord, "id" | "lastMessageId">;
@@ -56,7 +56,7 @@ export async function placeIn(
   context: HandlerContext,
   twin: Twin,
   reach: CallerReach,
-): Promise<Place> {
+): Promise<Destination> {
   const found = (await findConversation(context, reach, id)) ?? conversationNotFound();
   // Of a new one, the first response chooses the twin.
   const twinId = found.twinId || (await context.store.chooseTwin(reach, id, twin.id));
@@ -80,7 +80,7 @@ export async function placeBehind(
   { question, history, isWhole }: Said,
   context: HandlerContext,
   reach: Reach,
-): Promise<Place & Pick<Send, "history">> {
+): Promise<Destination & Pick<Send, "history">> {
   const { id: conversationId } = named;
   // Of one that says all, also the questions alone, whose replies have failed.
   if (history.some(isReply) || (isWhole && history.length > 0)) {
@@ -109,7 +109,7 @@ export async function placeAfter(
   context: HandlerContext,
   twin: Twin,
   reach: CallerReach,
-): Promise<Place> {
+): Promise<Destination> {
   const param = "previous_response_id";
   const previous = await findResponse(previousId, reach, context, 0);
   if (!previous) return refuseParam(param, "must be the id of a response");

@@ -200,7 +200,7 @@ export function reachedIn(reached: readonly ReachedBudget[]) {
   return reached.length > 0 ? { reached } : {};
 }
 
-interface Place {
+interface Room {
   readonly owned: OwnerRecords;
   readonly conversation: ConversationEntry;
   /** What the reply that it replaces has used up. */
@@ -213,7 +213,7 @@ function takePlace(
   { owner, endUser, claim, forkAt, replaces }: BeginReply | AddMessage,
   { conversationId, seq, after }: MessageRecord,
   { resourceId, answeredBy, reserves, isUndecided = false }: Needs,
-): Place | NotStored {
+): Room | NotStored {
   const made = claim?.replaces ? undefined : madeBefore(records, claim);
   if (made) return { result: "claimed", claim: made };
   const conversation = findConversation(records, { owner, endUser }, conversationId);
