@@ -92,7 +92,7 @@ export async function findPlace(
   { store, memory }: HandlerContext,
   reach: Reach,
 ): Promise<string | undefined> {
-  const said = new Said(history);
+  const said = new ToldHistory(history);
   const stored = new Map<string, Compared>();
   const held = memory.hold(reach);
   const slice = { order: "desc", offset: 0, limit: mostCompared, path: "all" } as const;
@@ -128,7 +128,7 @@ export async function findPlace(
 }
 
 /** What a client says was said before. */
-class Said {
+class ToldHistory {
   /** The numbers of its messages, from the last one back. */
   readonly #numbers: readonly number[];
   /** How many questions come after its last reply: those that had no reply. -1: there is no reply. */

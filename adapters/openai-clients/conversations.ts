@@ -64,8 +64,8 @@ export async function placeIn(
   return { conversationId: found.id };
 }
 
-/** What a client says. */
-export interface Said extends Spoken {
+/** A chat as its client tells it. */
+interface ToldChat extends Spoken {
   /** Whether it says all of the chat in each of its requests. */
   readonly isWhole: boolean;
 }
@@ -77,7 +77,7 @@ export interface Said extends Spoken {
  */
 export async function placeBehind(
   named: NamedConversation,
-  { question, history, isWhole }: Said,
+  { question, history, isWhole }: ToldChat,
   context: HandlerContext,
   reach: Reach,
 ): Promise<Destination & Pick<Send, "history">> {
