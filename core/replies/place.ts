@@ -122,29 +122,37 @@ async function findPlace(
 }
 
 /** The running reply, which alone may be named by what takes its place. */
-async function requireRunning(
-  { store }: ReplyContext,
-  { owner, endUser, conversationId }: Placed,
-  id: string | null,
-): Promise<string> {
-  const options = { conversationId, characters: 0 };
-  const found = id === null ? undefined : await store.getMessage({ owner, endUser }, id, options);
+async function requireRunning(context: ReplyContext, message: Placed, id: string | null): Promise<string> {
+  const found = id === null ? undefined : await findMessage(context, message, id);
   if (found?.status === "in_progress") return found.id;
-  const message = "must be left out, or be the id of the running reply, where that is to be replaced";
-  throw validationError([{ path: "after", message }]);
+  await requireConversation(context, message);
+  const expected = "must be left out, or be the id of the running reply, where that is to be replaced";
+  throw validationError([{ path: "after", message: expected }]);
 }
 
 /** The number of the message after which another one is to go on; -1: from the beginning. */
-async function findFork(
+async function findFork(context: ReplyContext, message: Placed, after: string | null): Promise<number> {
+  if (after === null) return -1;
+  const found = await findMessage(context, message, after);
+  if (found) return requirePlace(found, "after").seq;
+  await requireConversation(context, message);
+  return messageNotFound();
+}
+
+function findMessage(
+  { store }: ReplyContext,
+  { owner, endUser, conversationId }: Placed,
+  id: string,
+): Promise<MessageRecord | undefined> {
+  return store.getMessage({ owner, endUser }, id, { conversationId, characters: 0 });
+}
+
+/** Where a message is not found, the conversation may have been deleted since it was cached: that is told first. */
+async function requireConversation(
   { store, conversations }: ReplyContext,
   { owner, endUser, conversationId }: Placed,
-  after: string | null,
-): Promise<number> {
-  if (after === null) return -1;
-  const reach = { owner, endUser };
-  const found = await store.getMessage(reach, after, { conversationId, characters: 0 });
-  if (found) return requirePlace(found, "after").seq;
-  if (await store.getConversation(reach, conversationId)) return messageNotFound();
-  conversations.forget(conversationId); // it was deleted since it was cached
-  return conversationNotFound();
+): Promise<void> {
+  if (await store.getConversation({ owner, endUser }, conversationId)) return;
+  conversations.forget(conversationId);
+  conversationNotFound();
 }

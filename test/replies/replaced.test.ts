@@ -128,6 +128,19 @@ test("a reply that was stopped for a message that is refused then ends as cancel
   assert.equal(await chat.status(), "idle");
 });
 
+test("a message in the place of a reply is told that another process has deleted its conversation", async () => {
+  await using chat = await openChat(inProcess);
+  const other = await chat.another();
+  const sending = other.send();
+  (await chat.engine.next()).finish();
+  const { id } = await dataOf<MessageResource>(await sending);
+  await chat.remove();
+  for (const after of [id, null, "msg_none"]) {
+    const answer = await other.post("/messages", { content: "?", after, whenBusy: "replace" });
+    await assertErrorAnswer(answer, 404, "conversation_not_found", String(after));
+  }
+});
+
 test("a message that decides of calls which do not wait leaves a running reply alone", async () => {
   await using chat = await openChat(inProcess);
   const { run, messageId } = await chat.begin("1");
