@@ -233,9 +233,9 @@ export function webhookMethods(driver: SqlDriver, exclusive: boolean): WebhookSt
     },
 
     async settleDelivery({ id, webhookId, holder, status, lastStatus, nextAttemptAt, disables }) {
-      const disable = "UPDATE webhooks SET status = 'disabled' WHERE id = $1";
+      const disable = "UPDATE webhooks SET status = 'disabled' WHERE id = $1 AND secret = $2";
       await driver.batch([
-        ...(disables ? [{ sql: disable, params: [webhookId] }] : []),
+        ...(disables === undefined ? [] : [{ sql: disable, params: [webhookId, disables] }]),
         {
           sql: `UPDATE deliveries SET status = $3, last_status = $4, next_attempt_at = $5,
               due_at = COALESCE($5, due_at), lease_holder = NULL

@@ -139,17 +139,18 @@ export function openDeliverer(parts: DeliveryParts, delivering: Delivering): Del
     const { status: lastStatus = null, problem } = await tryOnce(webhook, delivery);
     if (closing.signal.aborted && lastStatus === null) return;
     const isDelivered = lastStatus !== null && lastStatus >= 200 && lastStatus < 300;
-    const disables = lastStatus === 410;
-    const pause = isDelivered || disables ? undefined : pauses[attempts - 1];
+    const isGone = lastStatus === 410;
+    const pause = isDelivered || isGone ? undefined : pauses[attempts - 1];
     const nextAttemptAt = pause === undefined ? null : clock.now() + pause;
     const status = isDelivered ? "delivered" : nextAttemptAt === null ? "failed" : "pending";
     observe.webhookTried?.({ event, status });
     if (!isDelivered) {
       const how = { webhookId: webhook.id, deliveryId: id, event, attempts, status: lastStatus, problem };
-      if (disables) log("warn", "a webhook is disabled, as its receiver says that it is gone", how);
+      if (isGone) log("warn", "a webhook is disabled, as its receiver says that it is gone", how);
       else if (nextAttemptAt === null) log("warn", "a webhook was not told; it is not tried again", how);
       else log("info", "a webhook was not told; it will be tried again", how);
     }
+    const disables = isGone ? webhook.secret : undefined;
     const tried = { id, webhookId: webhook.id, holder, status, lastStatus, nextAttemptAt, disables } as const;
     try {
       await store.settleDelivery(tried);

@@ -189,7 +189,7 @@ export function webhookMethods(records: MemoryRecords): WebhookStore {
 
     async settleDelivery({ id, webhookId, holder, status, lastStatus, nextAttemptAt, disables }) {
       const webhook = webhooks.get(webhookId);
-      if (webhook && disables) webhooks.set(webhookId, { ...webhook, status: "disabled" });
+      if (webhook && disables === webhook.secret) webhooks.set(webhookId, { ...webhook, status: "disabled" });
       const entry = deliveries.get(id);
       if (entry?.holder !== holder) return;
       entry.holder = undefined;

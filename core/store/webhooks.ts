@@ -95,8 +95,8 @@ export interface TriedDelivery
   readonly webhookId: string;
   /** Whose lease it was tried under. */
   readonly holder: string;
-  /** Whether the receiver said that it is gone. */
-  readonly disables: boolean;
+  /** The secret that it was signed with, if the receiver said that it is gone: unless that was rotated, the webhook is disabled. */
+  readonly disables?: string | undefined;
 }
 
 /**

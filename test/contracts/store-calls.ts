@@ -44,7 +44,7 @@ async function callWebhooks(store: Store, { owner, id: webhookId, secret }: Webh
   await store.findWaitingWebhooks();
   const holder = "here";
   await store.takeDeliveries(webhookId, { holder, until: start + day }, start + day, 4);
-  const tried = { id, webhookId, holder, lastStatus: 410, nextAttemptAt: null, disables: true };
+  const tried = { id, webhookId, holder, lastStatus: 410, nextAttemptAt: null, disables: secret };
   await store.settleDelivery({ ...tried, status: "failed" });
   await store.releaseDeliveries(holder, start);
   await store.releaseDeliveries(undefined, start);

@@ -293,7 +293,7 @@ export function webhooksContract(open: () => Store): void {
       const { record } = await withDeliveries(2);
       const { owner } = record;
       const [one, other] = (await take(record.id, start + 10))?.deliveries ?? [];
-      const of = { webhookId: record.id, holder: "here", disables: false };
+      const of = { webhookId: record.id, holder: "here" };
       const nextAttemptAt = start + 5000;
       const failed = { ...of, id: one?.id ?? "", status: "pending", lastStatus: 500, nextAttemptAt } as const;
       await store.settleDelivery({ ...failed, holder: "there" }); // without effect
@@ -328,7 +328,7 @@ export function webhooksContract(open: () => Store): void {
       const read = async () => (await store.getWebhook(record.owner, record.id))?.lastDelivery;
       assert.deepEqual(await read(), { at: start + 2, status: "pending" });
       const [taken] = (await take(record.id, start + 50))?.deliveries ?? [];
-      const end = { status: "failed", lastStatus: null, nextAttemptAt: null, disables: false } as const;
+      const end = { status: "failed", lastStatus: null, nextAttemptAt: null } as const;
       await store.settleDelivery({ id: taken?.id ?? "", webhookId: record.id, holder: "here", ...end });
       assert.deepEqual(await read(), { at: start + 50, status: "failed" });
       assert.deepEqual((await store.listWebhooks(record.owner, all)).items[0]?.lastDelivery, await read());
@@ -354,7 +354,12 @@ export function webhooksContract(open: () => Store): void {
       const { record, conversation } = await withDeliveries(2);
       const { owner } = record;
       const [first] = (await take(record.id, start + 10, 1))?.deliveries ?? [];
-      const end = { status: "failed", lastStatus: 410, nextAttemptAt: null, disables: true } as const;
+      const end = {
+        status: "failed",
+        lastStatus: 410,
+        nextAttemptAt: null,
+        disables: record.secret,
+      } as const;
       await store.settleDelivery({ id: first?.id ?? "", webhookId: record.id, holder: "here", ...end });
       assert.equal((await store.getWebhook(owner, record.id))?.status, "disabled");
       assert.equal(await take(record.id, start + 10), undefined);
@@ -381,7 +386,7 @@ export function webhooksContract(open: () => Store): void {
       const id = taken?.id ?? "";
       await store.retryDelivery(owner, record.id, id, start + 20);
       assert.deepEqual((await take(record.id, start + 20))?.deliveries, []);
-      const end = { status: "delivered", lastStatus: 200, nextAttemptAt: null, disables: false } as const;
+      const end = { status: "delivered", lastStatus: 200, nextAttemptAt: null } as const;
       await store.settleDelivery({ id, webhookId: record.id, holder: "here", ...end });
       for (const [who, which] of [
         [newOwner(), id],

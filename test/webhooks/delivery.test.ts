@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import { describe, test } from "node:test";
 import { createWebhooks } from "../../adapters/webhooks/mod.ts";
 import { createEchoEngine, createTwinList, ModelError, type TwinEngine } from "../../core/mod.ts";
@@ -299,6 +300,33 @@ describe("tries", () => {
     assert.equal(again.status, 202);
     await untilNewest(fixture, id, ({ status }) => status === "delivered");
     await say(fixture, key, conversation);
+    await receiver.has(3);
+  });
+
+  test("410 of a try that began before a rotation disables nothing", async () => {
+    const receiver = await startReceiver();
+    const held: ServerResponse[] = [];
+    receiver.answer((response) => void held.push(response));
+    await using fixture = await open(receiver);
+    const { id } = await hook(fixture, receiver.url);
+    const key = await fixture.key();
+    const conversation = await fixture.conversation(key);
+    const saySome = () => say(fixture, key, conversation, { role: "assistant" });
+    await saySome();
+    await saySome();
+    await receiver.has(2);
+    status(410)(held[0] ?? assert.fail());
+    await until("the webhook is disabled", 5_000, async () => {
+      return (await webhookOf(fixture, id)).status === "disabled";
+    });
+    receiver.answer(status(204));
+    await fixture.call("POST", `/webhooks/${id}/rotate`, await fixture.token());
+    status(410)(held[1] ?? assert.fail());
+    await until("both have failed", 5_000, async () => {
+      return (await deliveriesTo(fixture, id)).every(({ status }) => status === "failed");
+    });
+    assert.equal((await webhookOf(fixture, id)).status, "active");
+    await saySome();
     await receiver.has(3);
   });
 
