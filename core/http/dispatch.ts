@@ -147,7 +147,7 @@ export class Dispatcher {
       const { query, body } = await readInput(
         route,
         { request, fields, params, search },
-        { clock, received },
+        { clock, received, holder: caller.reach },
       );
       exchange.named = [body, query, params];
       if (takesBody(route)) await this.#lookAgain(exchange, route, caller);

@@ -4,9 +4,11 @@
  * @module
  */
 
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { FairQueue } from "../base/fair-queue.ts";
 import { decodeInParts, yieldThread } from "../base/in-parts.ts";
 import { isJsonObject, measureJson } from "../base/json.ts";
-import type { Held } from "../base/memory-budget.ts";
+import type { Held, Holder } from "../base/memory-budget.ts";
 import { firstCharacters } from "../store/records.ts";
 import { validators } from "../wire/built/validators.ts";
 import { ApiError, type FieldError, tooMuchAtOnce, validationError } from "../wire/errors.ts";
@@ -55,7 +57,11 @@ export type Input = Pick<Call, "query" | "body">;
 export async function readInput(
   route: Route,
   { request, fields, params, search }: Pick<Call, "fields" | "params"> & RequestParts,
-  { clock, received }: Pick<BodyOptions, "clock"> & { readonly received: Held },
+  {
+    clock,
+    received,
+    holder,
+  }: Pick<BodyOptions, "clock"> & { readonly received: Held; readonly holder: Holder },
 ): Promise<Input> {
   const most = route.maxBodyBytes ?? maxBodyBytes;
   const isBodyOptional = route.isBodyOptional && fields.contentType === null;
@@ -70,21 +76,44 @@ export async function readInput(
   };
   const bytes = await readBytes(request, fields, { clock, most, reserve });
   if (route.bytes) return { query, body: bytes };
-  const sent = await decodeUtf8(bytes);
-  if (isBodyOptional && sent !== "") requireJsonBody(fields, most);
-  const text = isBodyOptional ? "{}" : sent;
-  const pause = bytes.length >= longBody ? yieldThread : undefined;
-  await pause?.();
-  const values = countValues(text);
-  await pause?.();
-  const value = parseJson(text);
-  await pause?.();
-  const body = route.readBody
-    ? route.readBody(value)
-    : route.body && readBody(route.body, value, route.knownMembersOnly);
+  if (isBodyOptional && bytes.length > 0) requireJsonBody(fields, most);
+  const { body, bytesHeld } = await readJson(route, isBodyOptional ? emptyObject : bytes, holder);
   received.release(); // its bytes, which are gone
-  reserve(2 * text.length + bytesOfValue * values);
+  reserve(bytesHeld);
   return { query, body };
+}
+
+const emptyObject = utf8ToBytes("{}");
+
+/**
+ * Where long bodies wait. A parser holds several times what it reads, and many that arrived at once would be parsed together:
+ * others have their turn between the steps of each.
+ */
+const longBodies = new FairQueue(1);
+
+/** A JSON body, checked, and what it holds then, in bytes. */
+async function readJson(
+  route: Route,
+  bytes: Uint8Array,
+  { owner, endUser }: Holder,
+): Promise<{ readonly body: unknown; readonly bytesHeld: number }> {
+  const isLong = bytes.length >= longBody;
+  const pause = isLong ? yieldThread : undefined;
+  const endTurn = isLong ? await longBodies.take(owner, endUser) : undefined;
+  try {
+    const text = await decodeUtf8(bytes);
+    await pause?.();
+    const values = countValues(text);
+    await pause?.();
+    const value = parseJson(text);
+    await pause?.();
+    const body = route.readBody
+      ? route.readBody(value)
+      : route.body && readBody(route.body, value, route.knownMembersOnly);
+    return { body, bytesHeld: 2 * text.length + bytesOfValue * values };
+  } finally {
+    endTurn?.();
+  }
 }
 
 /** What a value takes besides its text, once it is parsed, in bytes. */
