@@ -175,7 +175,7 @@ export class KnowledgeIndex {
 
   #textOf(position: number, findings: readonly Finding[]): string {
     const section = this.#sections[position];
-    const whole = section ? ownText(section) : "";
+    const whole = section ? ownText(section, wholeSection) : "";
     if (whole !== "" && whole.length <= wholeSection) return whole;
     const own = findings.filter(({ passage }) => passage.section === position);
     const best = new Set(own.map(({ passage }) => passage.text));
@@ -235,12 +235,16 @@ function* indexInSteps(
       const passage = same?.passages[kept.passage + at];
       if (passage) passages.push({ ...passage, section: passage.section - kept.section + part.section });
       builder.keep(kept.passage + at);
+      done += 16;
+      if (done < portion) continue;
+      done = 0;
+      yield;
     }
-    done += kept ? 16 * kept.passages : text.length;
+    done += kept ? 0 : text.length;
     for (const [at, section] of kept ? [] : read.entries()) {
       for (const passage of yield* toPassages(section, part.section + at)) {
         passages.push(passage);
-        builder.add(...termsOfPassage(passage, language));
+        yield* builder.add(...termsOfPassage(passage, language));
         done += ofEach + lengthOf(passage);
         if (done < portion) continue;
         done = 0;
@@ -257,7 +261,7 @@ function* indexInSteps(
       builder.forget(...termsOfPassage(each, language)),
     );
   }
-  const meanings = embed && new Meanings(embed, sections.map(textWithPath), clock);
+  const meanings = embed && new Meanings(embed, sections, clock);
   const names = yield* Names.read(passages, language);
   const ranking = new Ranking(passages, yield* builder.build(), language, name);
   const topics = yield* topicsOf(sections);
@@ -297,10 +301,6 @@ function termsOfPassage(passage: Passage, language: Language) {
   const { text, indexed = text } = passage;
   const names = namesOf(passage).join("\n");
   return [textTerms(indexed.replace(unsaid, " "), language), textTerms(names, language)] as const;
-}
-
-function textWithPath(section: Section): string {
-  return `${[...section.parents, section.heading].join(" › ")}\n${ownText(section)}`;
 }
 
 /** The language that a twin speaks: the one that it names, or else its text's. */

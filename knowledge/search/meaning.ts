@@ -5,6 +5,8 @@
  */
 
 import { type Clock, within } from "../../core/base/clock.ts";
+import { ownText } from "../text/passages.ts";
+import type { Section } from "../text/sections.ts";
 
 /**
  * Makes a vector of each text, of a twin's sections or of people's questions. Undefined: that is not possible now. Never
@@ -38,15 +40,14 @@ const enoughLikeness = 0.3;
 export class Meanings {
   readonly #embed: Embed;
   readonly #clock: Clock;
-  readonly #texts: readonly string[];
+  readonly #sections: readonly Section[];
   readonly #known: Float32Array[] = [];
   #vectors: Promise<SectionVectors | undefined> | undefined;
 
-  /** `texts`: of the sections, by their positions. */
-  constructor(embed: Embed, texts: readonly string[], clock: Clock) {
+  constructor(embed: Embed, sections: readonly Section[], clock: Clock) {
     this.#embed = embed;
     this.#clock = clock;
-    this.#texts = texts.map((text) => text.slice(0, longestText));
+    this.#sections = sections;
   }
 
   /** The sections that are nearest to a question, the nearest first. Empty where the vectors are not there in time. */
@@ -85,14 +86,19 @@ export class Meanings {
   }
 
   async #read(): Promise<boolean> {
-    while (this.#known.length < this.#texts.length) {
-      const texts = this.#texts.slice(this.#known.length, this.#known.length + batch);
-      const vectors = await this.#embed(texts, "sections");
+    while (this.#known.length < this.#sections.length) {
+      const sections = this.#sections.slice(this.#known.length, this.#known.length + batch);
+      const vectors = await this.#embed(sections.map(textWithPath), "sections");
       if (!vectors) return false;
       this.#known.push(...vectors.map(unit));
     }
     return true;
   }
+}
+
+function textWithPath(section: Section): string {
+  const path = [...section.parents, section.heading].join(" › ");
+  return `${path}\n${ownText(section, longestText)}`.slice(0, longestText);
 }
 
 interface SectionVectors {

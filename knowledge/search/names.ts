@@ -69,10 +69,18 @@ export class Names {
   /** Reads what passages are called, in portions. */
   static *read(passages: readonly Passage[], language: Language): Steps<Names> {
     const names = new Names(language);
-    const sections = passages.filter((passage, at) => passage.section !== passages[at - 1]?.section);
-    const sizeOfPhrase = ({ phrase }: Asked) => phrase.length;
-    yield* visitAll(askedOf(sections), sizeOfPhrase, portion, ({ phrase, passage }) =>
-      names.#asked.add(phrase, passage),
+    const sections: Passage[] = [];
+    const asked: { readonly phrase: string; readonly passage: Passage }[] = [];
+    yield* visitAll(passages, sizeOf, portion, (passage) => {
+      if (passage.section === sections.at(-1)?.section) return;
+      sections.push(passage);
+      for (const phrase of passage.askedAs) asked.push({ phrase, passage });
+    });
+    yield* visitAll(
+      asked,
+      ({ phrase }) => phrase.length,
+      portion,
+      ({ phrase, passage }) => names.#asked.add(phrase, passage),
     );
     yield* visitAll(sections, sizeOf, portion, (passage) => {
       names.#name(passage.heading, passage);
@@ -142,16 +150,6 @@ export class Names {
     const start = fold(normalize(parts[0] ?? ""));
     this.#lengths.set(start, Math.max(this.#lengths.get(start) ?? 0, parts.length));
   }
-}
-
-/** A question that a passage is listed for. */
-interface Asked {
-  readonly phrase: string;
-  readonly passage: Passage;
-}
-
-function* askedOf(passages: readonly Passage[]): Generator<Asked> {
-  for (const passage of passages) for (const phrase of passage.askedAs) yield { phrase, passage };
 }
 
 function sizeOf({ heading, title = "" }: Passage): number {

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type Steps, visitAll } from "../text/steps.ts";
+import { finish, type Steps, visitAll } from "../text/steps.ts";
 
 // BM25+: how soon further occurrences stop to count, how much long passages are discounted, what any occurrence is worth.
 const saturation = 1.2;
@@ -45,30 +45,38 @@ class TermIds {
     if (this.#terms[at] !== 0) return this.#ids[at] ?? 0;
     this.#terms[at] = term + 1;
     this.#ids[at] = this.size++;
-    if (this.size * 2 > this.#terms.length) this.#grow();
+    // Only where one passage has as many terms as all before it.
+    if (this.size * 4 > this.#terms.length * 3) finish(this.makeRoom());
     return this.size - 1;
   }
 
-  /** Where a term is, or has to be put. 0 stands for no term. */
-  #place(term: number): number {
-    const last = this.#terms.length - 1;
-    let at = term & last;
-    while (this.#terms[at] !== 0 && this.#terms[at] !== term + 1) at = (at + 1) & last;
-    return at;
+  /** Grows where more than half is taken, in portions: no term is added in between. */
+  *makeRoom(): Steps<void> {
+    if (this.size * 2 <= this.#terms.length) return;
+    const terms = new Uint32Array(2 * this.#terms.length);
+    const ids = new Uint32Array(2 * this.#terms.length);
+    for (let at = 0; at < this.#terms.length; at++) {
+      if (at % portion === portion - 1) yield;
+      const term = this.#terms[at] ?? 0;
+      if (term === 0) continue;
+      const place = placeIn(terms, term - 1);
+      terms[place] = term;
+      ids[place] = this.#ids[at] ?? 0;
+    }
+    [this.#terms, this.#ids] = [terms, ids];
   }
 
-  #grow(): void {
-    const [terms, ids] = [this.#terms, this.#ids];
-    this.#terms = new Uint32Array(2 * terms.length);
-    this.#ids = new Uint32Array(2 * ids.length);
-    for (let at = 0; at < terms.length; at++) {
-      const term = terms[at] ?? 0;
-      if (term === 0) continue;
-      const place = this.#place(term - 1);
-      this.#terms[place] = term;
-      this.#ids[place] = ids[at] ?? 0;
-    }
+  #place(term: number): number {
+    return placeIn(this.#terms, term);
   }
+}
+
+/** Where a term is in a table, or has to be put. 0 stands for no term. */
+function placeIn(terms: Uint32Array, term: number): number {
+  const last = terms.length - 1;
+  let at = term & last;
+  while (terms[at] !== 0 && terms[at] !== term + 1) at = (at + 1) & last;
+  return at;
 }
 
 /** Postings, each with the id of its term. */
@@ -111,7 +119,7 @@ export class PostingsBuilder {
   }
 
   /** Adds the next passage. */
-  add(text: TermList, names: TermList): void {
+  *add(text: TermList, names: TermList): Steps<void> {
     const ids: number[] = [];
     const nameLength = this.#count(names.terms, 1 << textBits, mostInName << textBits, ids);
     const textLength = this.#count(text.terms, 1, mostInText, ids);
@@ -123,6 +131,7 @@ export class PostingsBuilder {
     }
     this.#textLengths.push(textLength);
     this.#nameLengths.push(nameLength);
+    yield* this.#ids.makeRoom();
   }
 
   /** Takes an earlier passage over as the next one. */
@@ -141,14 +150,15 @@ export class PostingsBuilder {
   *build(): Steps<Postings> {
     const starts = new Uint32Array(this.#ids.size + 1);
     yield* visitAll(this.#chunks(), sizeOf, portion, (chunk) => countTerms(chunk, starts));
-    for (let id = 0; id < this.#ids.size; id++) starts[id + 1] = (starts[id + 1] ?? 0) + (starts[id] ?? 0);
+    for (let id = 0; id < this.#ids.size; id++) {
+      starts[id + 1] = (starts[id + 1] ?? 0) + (starts[id] ?? 0);
+      if (id % (4 * portion) === 4 * portion - 1) yield;
+    }
     const postings = new Uint32Array(starts.at(-1) ?? 0);
     const next = starts.slice();
     yield* visitAll(this.#chunks(), sizeOf, portion, (chunk) => place(chunk, next, postings));
-    const [textLengths, nameLengths] = [this.#textLengths, this.#nameLengths].map((all) =>
-      Uint16Array.from(all),
-    );
-    if (!textLengths || !nameLengths) throw new Error("There are two fields.");
+    const textLengths = new Uint16Array(this.#textLengths);
+    const nameLengths = new Uint16Array(this.#nameLengths);
     return new Postings(this.#ids, starts, postings, this.#shortSpread, textLengths, nameLengths);
   }
 

@@ -6,9 +6,9 @@
 
 import { Lexer, type Token, Tokenizer, type Tokens } from "marked";
 import { mostIndexedLines } from "../../core/twins/twins.ts";
-import { MarkdownWriter } from "./html.ts";
+import { MarkdownWriter, writtenSigns } from "./html.ts";
 import { type KnowledgeWarning, readSource, type Source } from "./source.ts";
-import { LineSearch, portion, type Steps, visitAll, visitLines } from "./steps.ts";
+import { changeLines, LineSearch, portion, type Steps, visitAll, visitLines } from "./steps.ts";
 
 /** A piece of Markdown. */
 export type Block =
@@ -96,7 +96,7 @@ export function* readBlocks(markdown: string, room: Room, isMdx = false): Steps<
 }
 
 /** The longest heading above a line of `=` or `-`, in UTF-16 code units. */
-const longestHeading = 4_096;
+const longestHeading = 1_024;
 
 /** The lexer's rules. It looks for such a line to a paragraph's end, for which Bun takes a second for 100 KB. */
 class BlockTokenizer extends Tokenizer {
@@ -149,7 +149,7 @@ function* readTokens(text: string, lexer: Lexer): Steps<Token[]> {
 /** As many lines are read at once: short ones take the longest for what they have. */
 const mostLines = 1_000;
 /** Where there is no block or item, a text is cut at the end of a line or else a word, so many times further on. */
-const longestPiece = 4;
+const longestPiece = 2;
 const blockOrItem = /\n(?=[ \t]*\n\S|[-*+] |\d{1,9}[.)] )/gu;
 const tableHead = /^(?=.*\|).*\n[ \t|]*:?-[ \t|:-]*\n/u;
 
@@ -212,27 +212,28 @@ function isHtml({ type, raw }: Token): boolean {
 
 /** Writes Markdown for the HTML between other blocks. What its tags leave open ends at the next heading. */
 function* withoutHtml(tokens: readonly Token[]): Steps<string> {
-  const sections: string[] = [];
+  const pieces: string[] = [];
   let writer = new MarkdownWriter();
-  yield* visitAll(tokens.flatMap(cutHtml), lengthOf, portion, (token) => {
+  yield* visitAll(cutHtml(tokens), lengthOf, portion, (token) => {
     if (token.type === "heading") {
-      sections.push(writer.end());
+      pieces.push(writer.end(), "\n");
       writer = new MarkdownWriter();
     }
     if (isHtml(token)) writer.writeHtml(token.raw);
     else if (token.type !== "def") writer.write(token.raw); // the lexer knows it already
+    pieces.push(writer.take());
   });
-  return [...sections, writer.end()].join("\n");
+  return yield* changeLines([...pieces, writer.end()].join(""), writtenSigns);
 }
 
 /** Long HTML in pieces, which a writer joins. */
-function cutHtml(token: Token): Token[] {
-  if (!isHtml(token)) return [token];
-  const pieces: Token[] = [];
-  for (let at = 0; at < token.raw.length; at += portion) {
-    pieces.push({ ...token, raw: token.raw.slice(at, at + portion) });
+function* cutHtml(tokens: readonly Token[]): Generator<Token> {
+  for (const token of tokens) {
+    if (!isHtml(token)) yield token;
+    else
+      for (let at = 0; at < token.raw.length; at += portion)
+        yield { ...token, raw: token.raw.slice(at, at + portion) };
   }
-  return pieces;
 }
 
 function toBlocks(token: Token, resolve: (text: string) => string): Block[] {

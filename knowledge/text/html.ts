@@ -5,7 +5,7 @@
  */
 
 import { Parser } from "htmlparser2";
-import { type Cell, writeTable } from "./tables.ts";
+import { type Cell, countHeads, isColumn, type Row, writeTable } from "./tables.ts";
 
 /** What is written before and after the text of elements. */
 const written: readonly (readonly [names: string, before: string, after: string])[] = [
@@ -42,6 +42,8 @@ const tagLike = /\ufdd0(?=[a-z/!])/giu;
 const deepest = 200;
 /** A page with more cells in tables is refused: people read no such tables, and each cell takes its memory. */
 const mostCells = 200_000;
+/** So many cells of a table are written at once, below its names. */
+const cellsAtOnce = 4_096;
 /** Lists that are deeper are written like this one: Markdown takes long to read them, and no one means them. */
 const deepestList = 20;
 
@@ -68,7 +70,12 @@ function toMarkdown(html: string): string {
   const writer = new MarkdownWriter();
   writer.writeHtml(html);
   if (writer.fault !== undefined) throw new RangeError(`HTML ${writer.fault}.`);
-  return writer.end();
+  return writtenSigns(writer.end());
+}
+
+/** What a writer wrote, with its signs of "less than" as Markdown has them. */
+export function writtenSigns(markdown: string): string {
+  return markdown.replace(tagLike, "\\<").replaceAll(lessThan, "<");
 }
 
 type Attributes = Readonly<Record<string, string>>;
@@ -84,7 +91,7 @@ interface List {
 }
 
 interface Table {
-  readonly rows: { readonly cells: Cell[]; inHead: boolean }[];
+  rows: (Row & { readonly cells: Cell[] })[];
   /** What is written in its cells: what was before it, to go on with behind it. */
   readonly out: string[];
   /** Whether its cells have headings or other tables: it arranges the page. */
@@ -92,6 +99,8 @@ interface Table {
   inHead: boolean;
   /** The cell that is open, with its text still to come. */
   cell: Omit<Cell, "text"> | undefined;
+  /** How many cells there were before its first row that is not written yet. */
+  cellsBefore: number;
 }
 
 /** Writes Markdown for HTML, with Markdown between its tags. Of tags without a meaning there, the text stays. */
@@ -114,7 +123,13 @@ export class MarkdownWriter {
   readonly #lists: List[] = [];
   readonly #tables: Table[] = [];
   /** Where links and marks begin, to be taken back if there is nothing in them, or too much. */
-  readonly #begun: { readonly name: string; readonly at: number; readonly href: string | undefined }[] = [];
+  readonly #begun: {
+    readonly name: string;
+    readonly at: number;
+    readonly href: string | undefined;
+    readonly takes: number;
+  }[] = [];
+  #takes = 0;
 
   writeHtml(html: string): void {
     this.#parser.write(html);
@@ -125,10 +140,22 @@ export class MarkdownWriter {
     this.#out.push(this.#heading > 0 && /\n/u.test(markdown) ? " " : markdown);
   }
 
+  /** What is written and stays as it is, but for {@link writtenSigns}. A mark that was open at the last call, too, is none. */
+  take(): string {
+    while ((this.#begun[0]?.takes ?? this.#takes) < this.#takes) this.#begun.shift();
+    this.#takes++;
+    if (this.#begun.length + this.#tables.length > 0) return "";
+    const last = this.#out.pop() ?? ""; // what follows depends on it
+    const taken = this.#out.join("");
+    this.#out = [last];
+    return taken;
+  }
+
+  /** The rest of what is written. */
   end(): string {
     this.#parser.end();
     while (this.#tables.length > 0) this.#closeTable(); // a table that is not closed
-    return this.#out.join("").replace(tagLike, "\\<").replaceAll(lessThan, "<");
+    return this.#out.join("");
   }
 
   #open(name: string, attributes: Attributes): void {
@@ -141,7 +168,7 @@ export class MarkdownWriter {
     if (/^h[1-6]$/u.test(name)) for (const table of this.#tables) table.isLayout = true;
     if (name === "table") this.#openTable();
     if (name === "thead") this.#inTable(({ table }) => (table.inHead = true));
-    if (name === "tr") this.#inTable(({ table }) => table.rows.push({ cells: [], inHead: table.inHead }));
+    if (name === "tr") this.#inTable(({ table }) => this.#openRow(table));
     if (name === "td" || name === "th") this.#openCell(name, attributes);
     if (name === "ul" || name === "ol" || name === "menu") this.#openList(name, attributes);
     if (name === "li") this.#openItem(attributes);
@@ -149,7 +176,7 @@ export class MarkdownWriter {
     if (name === "img") this.write(attributes.alt ?? "");
     if (name === "sup") this.#raised++;
     if (name === "a" || inline.has(name))
-      this.#begun.push({ name, at: this.#out.length, href: attributes.href });
+      this.#begun.push({ name, at: this.#out.length, href: attributes.href, takes: this.#takes });
     if (this.#verbatim === 0 && !inline.has(name)) this.#writeMark(name);
     if (name === "p" && /mso-list:(?!\s*ignore)/iu.test(attributes.style ?? "")) this.write("- ");
     if (/^h[1-6]$/u.test(name)) this.#heading++;
@@ -257,7 +284,18 @@ export class MarkdownWriter {
 
   #openTable(): void {
     for (const table of this.#tables) table.isLayout = true;
-    this.#tables.push({ rows: [], out: this.#out, isLayout: false, inHead: false, cell: undefined });
+    const own = { rows: [], isLayout: false, inHead: false, cell: undefined, cellsBefore: this.#cells };
+    this.#tables.push({ ...own, out: this.#out });
+  }
+
+  #openRow(table: Table): void {
+    if (this.#cells - table.cellsBefore > cellsAtOnce) {
+      this.#closeCell();
+      table.out.push("\n\n", writeTable(table.rows, table.isLayout), "\n\n");
+      table.rows = isColumn(table.rows) ? [] : table.rows.slice(0, countHeads(table.rows));
+      table.cellsBefore = this.#cells;
+    }
+    table.rows.push({ cells: [], inHead: table.inHead });
   }
 
   #openCell(name: string, { colspan = "1", rowspan = "1" }: Attributes): void {

@@ -41,27 +41,27 @@ const introductionLength = 400;
 export function* toPassages(section: Section, position: number): Steps<Passage[]> {
   const { document, heading, parents, askedAs, children } = section;
   const shared = { section: position, document, heading, parents, askedAs };
-  const units = yield* toUnits(section.blocks);
-  const whole = ownText(section);
-  const parts = units.flatMap((unit) => unit.parts);
-  const titled: Passage[] = [];
-  if (parts.length > 1) {
-    yield* visitAll(parts, lengthOf, portion, (part) => titled.push({ ...shared, ...part }));
-  }
+  const { parts, pieces, count } = yield* toUnits(section.blocks);
+  const whole = ownText(section, sectionLength);
+  const passages: Passage[] = [];
   if (children.length > 0 && whole.length <= introductionLength) {
     const indexed = [whole, ...namesBelow(section)].join("\n");
-    return [{ ...shared, text: overview(section), indexed }, ...titled];
+    passages.push({ ...shared, text: overview(section), indexed });
+  } else {
+    // Text without headings has a subject a paragraph.
+    const isPlain = section.level === 0 && count > 1;
+    const isShort = whole.length <= sectionLength && !isPlain;
+    const texts = isShort ? [whole] : yield* chunks(pieces, isPlain ? paragraphLength : passageLength);
+    yield* visitAll(cut(texts), lengthOf, portion, (text) => passages.push({ ...shared, text }));
   }
-  // Text without headings has a subject a paragraph.
-  const isPlain = section.level === 0 && units.length > 1;
-  const texts =
-    whole.length <= sectionLength && !isPlain
-      ? [whole]
-      : yield* chunks(units, isPlain ? paragraphLength : passageLength);
-  return [...texts.map((text) => ({ ...shared, text })), ...titled];
+  const sizeOf = ({ text }: Part) => text.length;
+  if (parts.length > 1) {
+    yield* visitAll(parts, sizeOf, portion, (part) => passages.push({ ...shared, ...part }));
+  }
+  return passages;
 }
 
-function lengthOf({ text }: { readonly text: string }): number {
+function lengthOf(text: string): number {
   return text.length;
 }
 
@@ -70,7 +70,7 @@ function overview(section: Section): string {
   const full = fullText(section, sectionLength);
   if (full !== undefined) return full;
   const names = namesBelow(section).map((name) => `- **${name}**`);
-  return joinBlocks([ownText(section), names.join("\n")]);
+  return joinBlocks([ownText(section, introductionLength), names.join("\n")]);
 }
 
 /** What the sections below one are called, as many as a passage may have. */
@@ -87,7 +87,7 @@ function namesBelow({ children }: Section): string[] {
 
 /** All of a section, with the sections below it. Undefined: it has more than so many characters. */
 function fullText(section: Section, most: number): string | undefined {
-  let full = ownText(section);
+  let full = ownText(section, most);
   for (const child of section.children) {
     const below = full.length > most ? undefined : fullText(child, most);
     if (below === undefined) return undefined;
@@ -96,43 +96,64 @@ function fullText(section: Section, most: number): string | undefined {
   return full.length > most ? undefined : full;
 }
 
-/** All of a section, without those below it. */
-export function ownText({ blocks }: Section): string {
-  return joinBlocks(blocks.map((block) => ("text" in block ? block.text : "")));
+/** All of a section, without those below it, or what is more than so many characters of it. */
+export function ownText({ blocks }: Section, most: number): string {
+  const texts: string[] = [];
+  let length = 0;
+  for (const block of blocks) {
+    if (length > most) break;
+    if (!("text" in block)) continue;
+    texts.push(block.text);
+    length += block.text.length;
+  }
+  return joinBlocks(texts);
 }
 
 function joinBlocks(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }
 
+/** What may be an answer by itself. */
+interface Part {
+  readonly title: string;
+  readonly text: string;
+}
+
 /** What stays together in a passage. */
 interface Unit {
-  /** What of it may be an answer by itself. */
-  readonly parts: readonly { readonly title: string; readonly text: string }[];
+  readonly parts: readonly Part[];
   /** What it is cut into if it is too long for one passage. */
   readonly pieces: readonly string[];
 }
 
-/** Joins questions with their answers. A question that nothing follows is ordinary text. */
-function* toUnits(blocks: readonly Block[]): Steps<Unit[]> {
-  const all: Unit[] = [];
-  let asked: { readonly question: string; readonly answer: Unit[] } | undefined;
+/** The parts and pieces of all units, and how many units there are. Questions are joined with their answers, if they have one. */
+function* toUnits(blocks: readonly Block[]): Steps<Unit & { readonly count: number }> {
+  const [allParts, allPieces]: [Part[], string[]] = [[], []];
+  let count = 0;
+  let asked: { readonly question: string; readonly pieces: string[]; isAnswered: boolean } | undefined;
+  const add = ({ parts, pieces }: Unit) => {
+    for (const part of parts) allParts.push(part);
+    for (const piece of pieces) allPieces.push(piece);
+    count++;
+  };
   const close = () => {
     if (!asked) return;
-    const { question, answer } = asked;
-    const pieces = group([question, ...answer.flatMap((unit) => unit.pieces)], "\n\n", sectionLength);
+    const { question, pieces, isAnswered } = asked;
     const [text = question] = pieces;
-    all.push({ parts: answer.length > 0 ? [{ title: plainText(question), text }] : [], pieces });
+    add({ parts: isAnswered ? [{ title: plainText(question), text }] : [], pieces });
     asked = undefined;
   };
   const sizeOf = (block: Block) => ("text" in block ? block.text.length : 0);
   yield* visitAll(blocks, sizeOf, portion, (block) => {
     if (block.kind === "question" || !("text" in block)) close();
-    if (block.kind === "question") asked = { question: block.text, answer: [] };
-    else if ("text" in block) (asked?.answer ?? all).push(toUnit(block));
+    if (block.kind === "question") asked = { question: block.text, pieces: [block.text], isAnswered: false };
+    else if ("text" in block && asked) {
+      for (const piece of toUnit(block).pieces) addTo(asked.pieces, piece, "\n\n", sectionLength);
+      asked.isAnswered = true;
+    } else if ("text" in block) add(toUnit(block));
   });
   close();
-  return all;
+  return { parts: allParts, pieces: allPieces, count };
 }
 
 type TextBlock = Extract<Block, { text: string }>;
@@ -156,40 +177,41 @@ function sentences(text: string): string[] {
 }
 
 /** Joins the pieces of a long section into passages. Text that introduces what follows ("…:") stays with it. */
-function* chunks(units: readonly Unit[], length: number): Steps<string[]> {
-  const pieces: string[] = [];
+function* chunks(pieces: readonly string[], length: number): Steps<string[]> {
+  const joined: string[] = [];
   let introduction = "";
-  const sizeOf = (piece: string) => piece.length;
-  yield* visitAll(
-    units.flatMap((unit) => unit.pieces),
-    sizeOf,
-    portion,
-    (piece) => {
-      const introduced = joinBlocks([introduction, piece]);
-      introduction = /[:：]$/u.test(piece) ? introduced : "";
-      if (introduction === "") pieces.push(introduced);
-    },
-  );
-  const joined = group(introduction === "" ? pieces : [...pieces, introduction], "\n\n", length);
-  return joined.flatMap(cut);
+  yield* visitAll(pieces, lengthOf, portion, (piece) => {
+    const introduced = joinBlocks([introduction, piece]);
+    introduction = /[:：]$/u.test(piece) && introduced.length <= sectionLength ? introduced : "";
+    if (introduction === "") addTo(joined, introduced, "\n\n", length);
+  });
+  if (introduction !== "") addTo(joined, introduction, "\n\n", length);
+  return joined;
 }
 
 /** Cuts what no blank line or sentence divides: an answer has an end. */
-function cut(text: string): string[] {
-  if (text.length <= longestPassage) return [text];
-  const end = text.slice(0, longestPassage).search(/\s\S*$/u);
-  const at = end > 0 ? end : longestPassage;
-  return [text.slice(0, at), ...cut(text.slice(at).trimStart())];
+function* cut(texts: readonly string[]): Generator<string> {
+  for (let text of texts) {
+    while (text.length > longestPassage) {
+      const end = text.slice(0, longestPassage).search(/\s\S*$/u);
+      const at = end > 0 ? end : longestPassage;
+      yield text.slice(0, at);
+      text = text.slice(at).trimStart();
+    }
+    yield text;
+  }
 }
 
 /** Joins parts, as many as are short enough for one passage. */
-function group(parts: readonly string[], separator: string, length = passageLength): string[] {
+function group(parts: readonly string[], separator: string): string[] {
   const groups: string[] = [];
-  for (const part of parts) {
-    const last = groups.pop();
-    if (last === undefined) groups.push(part);
-    else if (last.length + part.length > length) groups.push(last, part);
-    else groups.push(last + separator + part);
-  }
+  for (const part of parts) addTo(groups, part, separator, passageLength);
   return groups;
+}
+
+/** Joins a part with the last of the groups, or, if that would be too long, puts it into a new one. */
+function addTo(groups: string[], part: string, separator: string, length: number): void {
+  const last = groups.at(-1);
+  if (last === undefined || last.length + part.length > length) groups.push(part);
+  else groups[groups.length - 1] = last + separator + part;
 }

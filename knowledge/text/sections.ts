@@ -123,9 +123,8 @@ export function* documentInSteps(
   const fileName = path.replace(/^.*\/|\.[^./]+$/gu, "").replace(/[-_]+/gu, " ");
   if (/\.txt$/iu.test(path)) {
     const { text: plain, warnings } = yield* withinRoom(text, room);
-    const blocks: Block[] = [{ kind: "heading", level: 0, text: fileName }];
-    for (const paragraph of yield* paragraphsOf(plain)) blocks.push({ kind: "text", text: paragraph });
-    const { sections } = yield* divide(blocks, path);
+    const blocks = yield* paragraphsOf(plain);
+    const { sections } = yield* divide([{ kind: "heading", level: 0, text: fileName }, ...blocks], path);
     return { sections, warnings };
   }
   const { title, askedAs, text: markdown, warnings } = readFrontMatter(text);
@@ -137,21 +136,25 @@ export function* documentInSteps(
     { kind: "heading", level: 0, text: heading },
     { kind: "asked", phrases },
   ] as const;
-  const blocks = [...opening, ...read.blocks.filter((block) => block !== first)];
-  const { sections } = yield* divide(blocks, path);
+  const { sections } = yield* divide([...opening, ...read.blocks], path, first);
   return { sections, warnings: [...warnings, ...read.warnings] };
 }
 
 /** What is between the blank lines of a plain text. */
-function* paragraphsOf(text: string): Steps<string[]> {
-  const paragraphs: string[] = [];
+function* paragraphsOf(text: string): Steps<Block[]> {
+  const paragraphs: Block[] = [];
+  const add = (paragraph: string) => {
+    const words = paragraph.trim();
+    if (words !== "") paragraphs.push({ kind: "text", text: words });
+  };
   let rest = "";
   yield* visitLines(text, (lines) => {
     const found = (rest + lines).split(/(?:\r\n?|\n)[ \t]*(?:\r\n?|\n)\s*/u);
     rest = found.length > 1 || rest.length + lines.length < longestParagraph ? (found.pop() ?? "") : "";
-    paragraphs.push(...found);
+    found.forEach(add);
   });
-  return [...paragraphs, rest].map((paragraph) => paragraph.trim()).filter((paragraph) => paragraph !== "");
+  add(rest);
+  return paragraphs;
 }
 
 interface OpenSection extends Section {
@@ -195,15 +198,13 @@ function* divide(blocks: readonly Block[], document: string | null, title?: Bloc
   });
   // Those that have something to say, by themselves or in their parts, which come after them.
   const says = (section: OpenSection) => section.blocks.length + section.children.length > 0;
-  yield* visitAll(
-    sections.toReversed(),
-    ({ children }) => children.length,
-    portion,
-    (section) => {
-      section.children = section.children.filter(says);
-    },
-  );
-  return { sections: sections.filter(says), persona, voice };
+  const telling: OpenSection[] = [];
+  const childrenOf = (section: OpenSection) => section.children.length;
+  yield* visitAll(sections.reverse(), childrenOf, portion, (section) => {
+    section.children = section.children.filter(says);
+    if (says(section)) telling.push(section);
+  });
+  return { sections: telling.reverse(), persona, voice };
 }
 
 type Heading = Extract<Block, { kind: "heading" }>;
@@ -220,9 +221,14 @@ function findTitle(blocks: readonly Block[], name?: string): Heading | undefined
   const first = blocks.find((block) => block.kind !== "asked");
   if (first?.kind !== "heading" || isHidden(first.text)) return undefined;
   if (first.text.toLowerCase() === name?.trim().toLowerCase()) return first;
-  const others = blocks.filter((block): block is Heading => block.kind === "heading" && block !== first);
-  const alone = others.every(({ level }) => level > first.level);
-  return first.level === 1 && alone && (others.length > 0 || name === undefined) ? first : undefined;
+  if (first.level !== 1) return undefined;
+  let others = 0;
+  for (const block of blocks) {
+    if (block.kind !== "heading" || block === first) continue;
+    if (block.level === 1) return undefined;
+    others++;
+  }
+  return others > 0 || name === undefined ? first : undefined;
 }
 
 const linkToSection = /^\s*(?:[-*+]|\d{1,9}[.)])\s+\[[^\]]*\]\(#[^)]*\)\s*$/u;

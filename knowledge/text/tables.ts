@@ -13,6 +13,12 @@ export interface Cell {
   readonly rows: number;
 }
 
+/** A row as it is written. */
+export interface Row {
+  readonly cells: readonly Cell[];
+  readonly inHead: boolean;
+}
+
 /** No one means more, and a hostile page could have as many as it likes for nothing. */
 const mostColumns = 100;
 const mostCells = 200_000;
@@ -21,22 +27,15 @@ const mostCells = 200_000;
  * Writes a table: a cell stands in each place that it spans, and rows of names are joined. What only arranges text on a
  * page is written as that text: one column, or cells with headings or tables (`isLayout`).
  */
-export function writeTable(
-  rows: readonly { readonly cells: readonly Cell[]; readonly inHead: boolean }[],
-  isLayout: boolean,
-): string {
+export function writeTable(rows: readonly Row[], isLayout: boolean): string {
   const shown = rows.filter(({ cells }) => cells.length > 0);
-  if (isLayout || shown.every(({ cells: [cell, other] }) => other === undefined && !cell?.isHead))
+  if (isLayout || isColumn(shown))
     return shown
       .flatMap(({ cells }) => cells.map(({ text }) => text))
       .filter((text) => text !== "")
       .join("\n\n");
   const grid = toGrid(shown.map(({ cells }) => cells));
-  const isHead = ({ cells, inHead }: { cells: readonly Cell[]; inHead: boolean }) =>
-    inHead || cells.every((cell) => cell.isHead);
-  const plain = shown.findIndex((row) => !isHead(row));
-  // Where no row is one of names, it is the first: few authors say so.
-  const heads = plain === -1 || plain === 0 ? 1 : plain;
+  const heads = countHeads(shown);
   const width = Math.max(...grid.map((row) => row.length));
   const names = Array.from({ length: width }, (_, column) => {
     const above = grid.slice(0, heads).map((row) => row[column] ?? "");
@@ -49,6 +48,17 @@ export function writeTable(
     toLine(names.map(() => "---")),
     ...body.map((row) => toLine(names.map((_, at) => row[at] ?? ""))),
   ].join("\n");
+}
+
+/** Whether rows have one cell each, which is no name. */
+export function isColumn(rows: readonly Row[]): boolean {
+  return rows.every(({ cells: [cell, other] }) => other === undefined && !cell?.isHead);
+}
+
+/** How many rows of names a table has. Where no row is one, it is the first: few authors say so. */
+export function countHeads(rows: readonly Row[]): number {
+  const plain = rows.findIndex(({ cells, inHead }) => !inHead && !cells.every((cell) => cell.isHead));
+  return Math.max(1, plain);
 }
 
 /** The texts of all places, by rows. */

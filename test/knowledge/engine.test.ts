@@ -166,6 +166,7 @@ test("many lines or items, and lines that are almost a heading or code, take no 
     "{{".repeat(200_000),
     "<div>\n\n".repeat(100_000),
     "|".repeat(500_000),
+    `## a\n\n${"Name of it:\n\n".repeat(60_000)}`,
     `| a | b |\n|---|---|\n${Array.from({ length: 50_000 }, (_, row) => `| ${row} | x |\n`).join("")}`,
   ]) {
     await createKnowledgeIndex({ name: "Odd", instructions: text }); // each once took more than 10 seconds
@@ -316,6 +317,19 @@ for (const [what, text] of [
     assert.ok(turns() > 100, `${turns()} turns`);
   });
 }
+
+test("others have turns while thousands of passages of a changed twin are kept", async () => {
+  const { clock, turns } = createCountingClock();
+  const documents = [{ path: "a.md", text: "## Lamp\n\nIt turns.\n\n".repeat(20_000) }];
+  const twin = { name: "Odd", instructions: "You are Odd.", documents };
+  const earlier = await createKnowledgeIndex(twin, { clock });
+  const before = turns();
+  const lens = { path: "b.md", text: "## Lens\n\nOf glass." };
+  const index = await createKnowledgeIndex({ ...twin, documents: [...documents, lens] }, { clock }, earlier);
+  assert.equal(index.search("lens")[0]?.text, "Of glass.");
+  // One for every 2,000 that are kept, and for reading the names of 2,000.
+  assert.ok(turns() - before > 20, `${turns() - before} turns`);
+});
 
 const towers = (number: number, oil: string) => ({
   path: `tower-${number}.md`,

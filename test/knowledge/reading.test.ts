@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Twin } from "../../core/twins/twins.ts";
-import { createKnowledgeEngine, createKnowledgeIndex, readDocument } from "../../knowledge/mod.ts";
+import { createKnowledgeEngine, createKnowledgeIndex, readDocument, readHtml } from "../../knowledge/mod.ts";
 import { settle } from "../support/clock.ts";
 import { ask as askTwin, createTwin, talk } from "./keeper.ts";
 
@@ -617,4 +617,44 @@ test("a comment in a long line ends where its mark does, wherever the line is cu
       sections.some(({ blocks }) => blocks.some((block) => "text" in block && block.text === "It turns.")),
     );
   }
+});
+
+test("a table of HTML that is longer than what is written at once keeps its names in each row", () => {
+  const rows = Array.from(
+    { length: 20_000 },
+    (_, row) => `<tr><td>lamp ${row}</td><td>${row * 2}</td></tr>\n`,
+  );
+  const head = "<thead><tr><th>lamp</th><th>oil</th></tr></thead>";
+  const text = `<p>Before.</p>\n\n<table>${head}\n<tbody>\n${rows.join("")}</tbody></table>\n\nAfter.`;
+  for (const markdown of [text, readHtml(text)]) {
+    const { sections } = readDocument({ path: "lamps.md", text: markdown });
+    const blocks = sections.flatMap((section) => section.blocks);
+    const tables = blocks.flatMap((block) => (block.kind === "parts" ? [block] : []));
+    assert.ok(tables.every((table) => table.head === "| lamp | oil |\n| --- | --- |"));
+    assert.deepEqual(
+      tables.flatMap(({ parts }) => parts.map((part) => part.text)),
+      Array.from({ length: 20_000 }, (_, row) => `| lamp ${row} | ${row * 2} |`),
+    );
+    assert.equal(blocks.length, tables.length + 2);
+  }
+});
+
+test("long HTML without headings keeps its words and marks, and text of one column its lines", () => {
+  const line = (at: number) =>
+    `<p>Lamp <b>${at}</b> is 3 &lt;b than <a href="https://example.com/${at}">this</a>.</p>`;
+  const cell = (at: number) => `<tr><td>Lens ${at}</td></tr>`;
+  const all = (each: (at: number) => string) => Array.from({ length: 6_000 }, (_, at) => each(at)).join("\n");
+  const text = `<div>${all(line)}</div>\n<table>${all(cell)}</table>`;
+  const { sections } = readDocument({ path: "lamps.md", text });
+  const blocks = sections.flatMap((section) => section.blocks);
+  assert.deepEqual(
+    blocks.map((block) => ("text" in block ? block.text : block.kind)),
+    [
+      ...Array.from(
+        { length: 6_000 },
+        (_, at) => `Lamp **${at}** is 3 \\<b than [this](https://example.com/${at}).`,
+      ),
+      ...Array.from({ length: 6_000 }, (_, at) => `Lens ${at}`),
+    ],
+  );
 });
