@@ -123,12 +123,15 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Splits a file at the lines of three dashes around its front matter. Line ends become `\n`. */
+/** A line that ends front matter: YAML also ends with three dots. */
+export const closingLine = /^(?:---|\.\.\.)[ \t]*$/mu;
+
+/** Splits a file at the lines around its front matter. Line ends become `\n`. */
 function splitFile(text: string): { frontMatter: string; body: string; line: number } {
   const lines = text.split("\r\n").join("\n").split("\r").join("\n"); // a pattern takes five times as long
   const [opening] = /^---[ \t]*(?=\n|$)/u.exec(lines) ?? [];
   if (opening === undefined) refuse('must begin with YAML front matter between two lines "---".');
-  const closing = /\n---[ \t]*(?=\n|$)/gu;
+  const closing = new RegExp(`\\n${closingLine.source}`, "gmu");
   closing.lastIndex = opening.length;
   const end = closing.exec(lines);
   if (!end) refuse('the front matter has no closing line "---".');
@@ -280,6 +283,9 @@ function parseYaml(yaml: string): ReadYaml {
       "the front matter has too many keys, values and lines, and is not read from here on; it may have a list of 2,600 items.",
       lines.linePos(beyond.at).line + 1, // after the opening dashes
     );
+  }
+  if (beyond?.is === "another document") {
+    refuse('a line that ends the front matter has nothing but "---".', lines.linePos(beyond.at).line + 1);
   }
   // Each value with a colon that is not in quotes nests what follows one level deeper.
   if (beyond && !(problem && unquoted.has(problem.code))) {

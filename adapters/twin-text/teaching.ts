@@ -7,6 +7,7 @@
 import { isMap, isNode, isSeq, parseDocument } from "yaml";
 import { yieldThread } from "../../core/base/in-parts.ts";
 import type { TaughtAnswer } from "../../core/twins/reader.ts";
+import { closingLine } from "./file.ts";
 
 /** What is wrong with an answer. */
 export interface TeachingFault {
@@ -97,7 +98,7 @@ function frontMatterOf(file: string): {
   const matter: Line[] = [];
   for (const line of linesFrom(file, 0)) {
     const { at, text, end } = line;
-    if (matter.length > 0 && /^---[ \t]*$/u.test(text))
+    if (matter.length > 0 && closingLine.test(text))
       return { matter, closing: line, bodyAt: at + text.length + end.length };
     matter.push(line);
   }

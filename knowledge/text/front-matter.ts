@@ -1,5 +1,6 @@
 /**
- * The properties that a document begins with: YAML between lines of `---`, TOML between `+++`, or JSON in braces.
+ * The properties that a document begins with, after blank lines: YAML between lines of `---`, of which the second may be `...`,
+ * TOML between `+++`, or JSON in braces.
  *
  * @module
  */
@@ -24,18 +25,25 @@ const longest = 64 * 1024;
 export function readFrontMatter(document: string): Described {
   const text = document.replace(/^\ufeff/u, "");
   const none = { text, title: undefined, askedAs: [], warnings: [] };
+  const [blank = ""] = /^(?:[ \t]*\r?\n)*/u.exec(text) ?? [];
+  const beginning = text.slice(blank.length, blank.length + longest);
   const [whole, mark = "", inner = ""] =
-    /^(---|\+\+\+)[ \t]*\r?\n([\s\S]*?)(?:\r?\n)?\1[ \t]*(?:\r?\n|$)/u.exec(text.slice(0, longest)) ??
-    /^()(\{\r?\n[\s\S]*?\r?\n\})[ \t]*(?:\r?\n|$)/u.exec(text.slice(0, longest)) ??
+    /^(---|\+\+\+)[ \t]*\r?\n([\s\S]*?)(?<=\n)(?:\1|\.{3})[ \t]*(?:\r?\n|$)/u.exec(beginning) ??
+    /^()(\{\r?\n[\s\S]*?\r?\n\})[ \t]*(?:\r?\n|$)/u.exec(beginning) ??
     [];
-  if (whole === undefined) return none;
+  const linesBefore = blank.split("\n").length - 1;
+  if (whole === undefined) {
+    const message = 'The front matter has no closing line "---", and is read as text.';
+    const isOpen = /^---[ \t]*\r?\n[\w-]+:\s/u.test(beginning);
+    return isOpen ? { ...none, warnings: [{ line: linesBefore + 1, message }] } : none;
+  }
   // Between two rulers, there may be ordinary text.
   if (mark === "---" && inner.trim() !== "" && !/^[ \t]*["']?[\w-]+["']?[ \t]*:/mu.test(inner)) return none;
-  const rest = whole.replace(/[^\n]/gu, "") + text.slice(whole.length);
+  const rest = (blank + whole).replace(/[^\n]/gu, "") + text.slice(blank.length + whole.length);
   const { properties, line } = parse(mark === "+++" ? tomlToYaml(inner) : inner);
   if (line !== undefined) {
     const message = "The front matter cannot be read, and is left out.";
-    return { ...none, text: rest, warnings: [{ line: line + (mark === "" ? 0 : 1), message }] };
+    return { ...none, text: rest, warnings: [{ line: linesBefore + line + (mark === "" ? 0 : 1), message }] };
   }
   const askedAs = named.flatMap((name) => phrasesOf(properties[name]));
   return { text: rest, title: phrasesOf(properties.title)[0], askedAs, warnings: [] };

@@ -18,7 +18,7 @@ export interface ReadYaml {
   readonly document: Document.Parsed;
   readonly lines: LineCounter;
   /** What is no more read, from which place on. */
-  readonly beyond?: { readonly at: number; readonly is: "long" | "deep" };
+  readonly beyond?: { readonly at: number; readonly is: "long" | "deep" | "another document" };
 }
 
 /** Reads YAML. Of what is longer, or nested deeper, the beginning is read. `stringKeys`: other keys are faults. */
@@ -31,9 +31,10 @@ export function readYaml(yaml: string, { stringKeys = false } = {}): ReadYaml {
     logLevel: "silent",
     uniqueKeys: false, // comparing each key with all others takes the square of a hostile text's length
   });
-  const [document] = withoutStacks(() => [...composer.compose(tokens, true, yaml.length)]);
+  const [document, other] = withoutStacks(() => [...composer.compose(tokens, true, yaml.length)]);
   if (!document) throw new Error("A composer that is told to has made no document.");
-  return { document, lines, ...rest };
+  const beyond = other && { at: other.range[0], is: "another document" as const };
+  return { document, lines, ...(beyond && { beyond }), ...rest };
 }
 
 /** The tokens of YAML, until the first that is none, or until there are too many, or they are nested too deep. */

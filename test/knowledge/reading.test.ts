@@ -360,6 +360,8 @@ function askDocument(path: string, text: string, content: string) {
 test("a document is called as its front matter says, in YAML, TOML and JSON, and found by what is listed there", async () => {
   for (const frontMatter of [
     "---\ntitle: Fog horn\naliases: [siren]\n---\n",
+    "\n \r\n---\ntitle: Fog horn\naliases: [siren]\n---\n",
+    "---\ntitle: Fog horn\naliases: [siren]\n...\n\n---\n",
     '+++\ntitle = "Fog horn"\naliases = ["siren"]\n+++\n',
     '{\n"title": "Fog horn",\n"aliases": ["siren"]\n}\n',
   ]) {
@@ -372,6 +374,7 @@ test("a document is called as its front matter says, in YAML, TOML and JSON, and
 
 for (const [what, frontMatter] of [
   ["front matter that cannot be read", "title: [Fog\ntags: x"],
+  ["front matter with a line that does not end it", "title: Fog\n--- x\ntags: x"],
   ["front matter that is nested deep", `title: Fog\nx:\n${"- ".repeat(30_000)}`],
   ["front matter with thousands of values", `title: Fog\nx: [${"a,".repeat(30_000)}]`],
   [
@@ -390,6 +393,20 @@ for (const [what, frontMatter] of [
     );
   });
 }
+
+test("front matter that is not closed is text, and reported with its line", () => {
+  for (const text of [
+    "---\ntitle: Fog\n--- x\n\nIt sounds.",
+    `---\ntitle: Fog\n\n${"It sounds.\n".repeat(9_000)}`,
+  ]) {
+    const { warnings, sections } = readDocument({ path: "fog-horn.md", text: `\n${text}` });
+    const message = 'The front matter has no closing line "---", and is read as text.';
+    assert.deepEqual(warnings, [{ line: 2, message }]);
+    assert.match(JSON.stringify(sections), /title: Fog/u);
+  }
+  const ruled = "---\n\nIt sounds.\n\n---\n\nNote: daily.";
+  assert.deepEqual(readDocument({ path: "fog-horn.md", text: ruled }).warnings, []);
+});
 
 test("what site generators add is never quoted", async () => {
   const text = `import Tabs from '@theme/Tabs';

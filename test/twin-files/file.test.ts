@@ -250,6 +250,16 @@ test("a file without front matter is refused", () => {
 
 test("front matter that is never closed is refused", () => {
   assert.match(problemOf("---\nname: Ada\n"), /no closing line/u);
+  assert.match(problemOf("---\nname: Ada\n--- x\n"), /no closing line/u);
+});
+
+test("three dots end front matter, and dashes with more behind them are refused: no key is lost", () => {
+  const { instructions } = parse("---\nname: Ada\n...\naccess: [anna]\n---\nText.\n");
+  assert.equal(instructions, "access: [anna]\n---\nText.");
+  for (const line of ["--- x", "---\tx", "--- # a comment"]) {
+    const problem = problemOf(`---\nname: Ada\n${line}\naccess: [anna]\n---\nText.\n`);
+    assert.match(problem, /line 3: a line that ends the front matter has nothing but "---"/u);
+  }
 });
 
 test("a file name that cannot be an id is refused, unless the file names one", () => {

@@ -93,6 +93,10 @@ test("all other bytes stay where the line that closes the front matter is the la
     await teach("---\nname: Odd\n---  "),
     `---\nname: Odd\ntests:\n  - ask: "Do you take dogs?"\n    source: "Dogs"\n---  \n\n## Dogs\n\n${section}`,
   );
+  assert.equal(
+    await teach("---\nname: Odd\n...\n---\n"),
+    `---\nname: Odd\ntests:\n  - ask: "Do you take dogs?"\n    source: "Dogs"\n...\n---\n\n## Dogs\n\n${section}`,
+  );
 });
 
 const begin = "---\nname: Odd\ntests: []\n---\n";
