@@ -10,7 +10,7 @@ import type { Readable, Writable } from "node:stream";
 import { type TwinClient, TwinServiceError } from "../../client/mod.ts";
 import { visible, visibleLine } from "../../core/base/visible.ts";
 import type { CommandConfig } from "../command-line.ts";
-import { connectToTwins, findTwin } from "./client.ts";
+import { connectToTwins, findTwin, whileOpen } from "./client.ts";
 
 /** Where a conversation is held. */
 export interface Terminal {
@@ -61,10 +61,7 @@ async function* promptedLines(lines: Interface): AsyncGenerator<string> {
 
 /** Holds a conversation with a twin. */
 export async function talk(config: CommandConfig<"chat">, samples: string): Promise<void> {
-  const { client, close } = await connectToTwins(config, samples);
-  try {
-    await chat(client, config.twinId, { input: process.stdin, output: process.stdout });
-  } finally {
-    await close();
-  }
+  await whileOpen(connectToTwins(config, samples), ({ client }) =>
+    chat(client, config.twinId, { input: process.stdin, output: process.stdout }),
+  );
 }

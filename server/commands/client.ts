@@ -31,6 +31,19 @@ export interface ConnectedClient {
   close(): Promise<void>;
 }
 
+/** Does some work with what is opened, and closes it whatever comes of that. */
+export async function whileOpen<Opened extends { close(): Promise<void> }, Result>(
+  opening: Promise<Opened>,
+  work: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
+  const opened = await opening;
+  try {
+    return await work(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
 /** The owner that the client speaks for, and what it is connected to. */
 export interface ConnectionOptions {
   readonly sub: string;
@@ -49,7 +62,7 @@ const leftToServers: WebhookDelivery = {
 };
 
 /** A client of a service in this process. No credential is checked: whoever can open the database needs none. */
-export async function connectLocally(
+async function connectLocally(
   settings: Settings,
   { sub: owner, log, twins = createTwinList([]), engines = {}, ownTwins }: ConnectionOptions,
 ): Promise<ConnectedClient> {
@@ -114,8 +127,18 @@ function nameTheServer(error: unknown): never {
   });
 }
 
+/** A client that manages an owner's keys, at a running server or in the database. */
+export async function connectToKeys({
+  settings,
+  sub,
+  url,
+}: TwinsRequest): Promise<Pick<ConnectedClient, "client" | "close">> {
+  if (url === undefined) return connectLocally(settings, { sub, log: openQuietLog(settings) });
+  return { client: await connectForKeys(settings, url, sub), close: async () => {} };
+}
+
 /** A client that creates keys at a running server. */
-export async function connectForKeys(settings: Settings, url: string, sub: string): Promise<TwinClient> {
+async function connectForKeys(settings: Settings, url: string, sub: string): Promise<TwinClient> {
   const token = await makeToken(settings, {
     sub,
     expiresInSeconds: 600,
@@ -147,7 +170,7 @@ async function connectRemotely(settings: Settings, url: string, sub: string): Pr
   };
 }
 
-/** Whose twins, and at which running server. */
+/** Whose twins or keys, and at which running server. */
 interface TwinsRequest {
   readonly settings: Settings;
   readonly sub: string;

@@ -16,7 +16,7 @@ import { openQuietLog } from "../log.ts";
 import { ConfigError, type Settings } from "../settings.ts";
 import { openStorage } from "../storage.ts";
 import { noDatabase, requireDatabase } from "../tokens.ts";
-import { connectForKeys, connectLocally } from "./client.ts";
+import { connectToKeys, whileOpen } from "./client.ts";
 import { quote } from "./mod.ts";
 
 /** A line for each key, the newest first. */
@@ -71,17 +71,15 @@ export async function findMeant(
 ): Promise<{ readonly owners: readonly string[]; readonly id?: string }> {
   const isWhole = apiKeys.isWellFormed(prefix);
   if (sub !== undefined && !isWhole) return { owners: [sub] };
-  const { store, close } = await openStorage(settings, { log, signal: new AbortController().signal });
-  try {
+  const opening = openStorage(settings, { log, signal: new AbortController().signal });
+  return whileOpen(opening, async ({ store }) => {
     const key = isWhole ? await store.findKey(sha256(prefix)) : undefined;
     if (key && (sub ?? key.owner) === key.owner) return { owners: [key.owner], id: key.id };
     if (sub !== undefined) return { owners: [sub] };
     const found = await store.findKeys(id === undefined ? { prefix: prefix.slice(0, prefixLength) } : { id });
     if (found.length === 0) throw noSuchKey({ sub, id, prefix });
     return { owners: [...new Set(found.map(({ owner }) => owner))] };
-  } finally {
-    await close();
-  }
+  });
 }
 
 function noSuchKey({ sub, id, prefix }: OwnerRequest & RevokeRequest): ConfigError {
@@ -123,15 +121,10 @@ export async function makeKey({ settings, isNew, ...request }: CommandConfig<"ke
   }
   if (url === undefined && database.kind === "sqlite" && !isNew && !existsSync(database.path))
     throw noDatabase(database.path, "whose server could know a key");
-  const { client, close } =
-    url === undefined
-      ? await connectLocally(settings, { sub, log: openQuietLog(settings) })
-      : { client: await connectForKeys(settings, url, sub), close: async () => {} };
-  try {
-    process.stdout.write(`${(await client.keys.create(body)).key}\n`);
-  } finally {
-    await close();
-  }
+  const { key } = await whileOpen(connectToKeys({ settings, sub, url }), ({ client }) =>
+    client.keys.create(body),
+  );
+  process.stdout.write(`${key}\n`);
 }
 
 /** Lists, revokes or rotates the keys of an owner, or of the one whose key is named. */
@@ -144,25 +137,19 @@ export async function manageKeys(
   const meant = url === undefined ? await findMeant(settings, config, log) : { owners: [config.sub ?? ""] };
   const revoking = "id" in meant ? { ...config, id: meant.id, prefix: undefined } : config;
   for (const owner of meant.owners) {
-    const { client, close } =
-      url === undefined
-        ? await connectLocally(settings, { sub: owner, log })
-        : { client: await connectForKeys(settings, url, owner), close: async () => {} };
-    try {
+    await whileOpen(connectToKeys({ settings, sub: owner, url }), async ({ client }) => {
       if (config.command === "rotate") {
         const { key, previousUntil } = await rotateKey(client, config);
         process.stdout.write(`${key}\n`);
         process.stderr.write(
           `twin-service: the secret before ${previousUntil ? `works until ${previousUntil}` : "has ended"}.\n`,
         );
-        continue;
+        return;
       }
       const lines = config.command === "keys" ? await listKeys(client) : await revokeKeys(client, revoking);
       process.stdout.write(lines.map((line) => `${line}\n`).join(""));
       if (lines.length === 0)
         process.stderr.write(`twin-service: there is no key of ${visibleLine(quote(owner))}.\n`);
-    } finally {
-      await close();
-    }
+    });
   }
 }

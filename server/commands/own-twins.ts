@@ -9,14 +9,13 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { codeOf } from "../../adapters/system.ts";
 import { readTwinFolder, type WrittenTwin } from "../../adapters/twin-files/mod.ts";
-import type { TwinClient } from "../../client/mod.ts";
 import { isJsonObject, isString } from "../../core/base/json.ts";
 import { visibleLine } from "../../core/base/visible.ts";
 import type { TestResults } from "../../core/twins/reader.ts";
 import type { CommandConfig } from "../command-line.ts";
 import { ConfigError } from "../settings.ts";
 import { blameTwinsDir } from "../twins.ts";
-import { connectToTwins } from "./client.ts";
+import { type ConnectedClient, connectToTwins, whileOpen } from "./client.ts";
 import { quote } from "./mod.ts";
 
 /** A server, or a service in this process, as the bearer of an owner's JWT sees it. */
@@ -43,36 +42,28 @@ export interface PushOptions {
 }
 
 /** Sends the twins of a folder, and has the process exit with 1 if something was refused. */
-export async function push(
-  { settings, sub, url, folder, ...options }: CommandConfig<"push">,
-  samples: string,
-): Promise<void> {
-  const { client, manage, close } = await connectToTwins({ settings, sub, url }, samples);
-  try {
-    const twins = managedBy(client, manage);
-    const { lines, refused } = await pushTwins(folder, twins, options).catch(blameTwinsDir(folder));
-    process.stdout.write(lines.map((line) => `${visibleLine(line)}\n`).join(""));
+export async function push(config: CommandConfig<"push">, samples: string): Promise<void> {
+  const { folder } = config;
+  await whileOpen(connectToTwins(config, samples), async (connected) => {
+    const pushing = pushTwins(folder, managedBy(connected), config);
+    const { lines, refused } = await pushing.catch(blameTwinsDir(folder));
+    print(lines);
     if (refused) process.exitCode = 1;
-  } finally {
-    await close();
-  }
+  });
 }
 
 /** Writes the twins that an owner made into a folder. */
-export async function pull(
-  { settings, sub, url, folder }: CommandConfig<"pull">,
-  samples: string,
-): Promise<void> {
-  const { client, manage, close } = await connectToTwins({ settings, sub, url }, samples);
-  try {
-    const lines = await pullTwins(folder, managedBy(client, manage));
-    process.stdout.write(lines.map((line) => `${visibleLine(line)}\n`).join(""));
-  } finally {
-    await close();
-  }
+export async function pull(config: CommandConfig<"pull">, samples: string): Promise<void> {
+  await whileOpen(connectToTwins(config, samples), async (connected) =>
+    print(await pullTwins(config.folder, managedBy(connected))),
+  );
 }
 
-function managedBy(client: TwinClient, send: ManagedTwins["send"]): ManagedTwins {
+function print(lines: readonly string[]): void {
+  process.stdout.write(lines.map((line) => `${visibleLine(line)}\n`).join(""));
+}
+
+function managedBy({ client, manage: send }: ConnectedClient): ManagedTwins {
   return {
     send,
     async list() {

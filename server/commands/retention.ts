@@ -13,6 +13,7 @@ import type { CommandConfig } from "../command-line.ts";
 import { openQuietLog } from "../log.ts";
 import { openStorage } from "../storage.ts";
 import { requireDatabase } from "../tokens.ts";
+import { whileOpen } from "./client.ts";
 
 /** A line that says what is there. `before`: what was last used before this moment, in milliseconds. */
 export async function countIdle(
@@ -33,11 +34,9 @@ export async function countIdle(
 export async function countRetention({ settings, days }: CommandConfig<"retention">): Promise<void> {
   requireDatabase(settings, "that has conversations");
   const log = openQuietLog(settings);
-  const { store, close } = await openStorage(settings, { log, signal: new AbortController().signal });
-  try {
-    const idle = await countIdle(store, (store.clock?.now() ?? Date.now()) - days * dayMs);
-    process.stdout.write(`Not used for ${counted(days, "day")}: ${idle}. Nothing was deleted.\n`);
-  } finally {
-    await close();
-  }
+  const opening = openStorage(settings, { log, signal: new AbortController().signal });
+  const idle = await whileOpen(opening, ({ store }) =>
+    countIdle(store, (store.clock?.now() ?? Date.now()) - days * dayMs),
+  );
+  process.stdout.write(`Not used for ${counted(days, "day")}: ${idle}. Nothing was deleted.\n`);
 }

@@ -11,7 +11,7 @@ import { visible, visibleLine } from "../../core/base/visible.ts";
 import type { RatedReplyResource } from "../../core/wire/schemas.ts";
 import type { CommandConfig } from "../command-line.ts";
 import { requireDatabase } from "../tokens.ts";
-import { connectToTwins, findTwin } from "./client.ts";
+import { connectToTwins, findTwin, whileOpen } from "./client.ts";
 
 /** A golden question of a twin's front matter, and where it comes from. */
 interface FoundTest {
@@ -104,10 +104,8 @@ function testOf({ question, rating, content, sources }: RatedReplyResource): Fou
 /** Prints the golden questions. */
 export async function printTests(config: CommandConfig<"tests">, samples: string): Promise<void> {
   if (config.url === undefined) requireDatabase(config.settings, "that has questions");
-  const { client, close } = await connectToTwins(config, samples);
-  try {
-    process.stdout.write(await writeTests(client, config.twinId));
-  } finally {
-    await close();
-  }
+  const tests = await whileOpen(connectToTwins(config, samples), ({ client }) =>
+    writeTests(client, config.twinId),
+  );
+  process.stdout.write(tests);
 }
