@@ -5,16 +5,9 @@
  */
 
 import { optional, requireOptions } from "../../core/base/rules.ts";
-import type { ApiExtension, Call, HandlerContext, Result, Route } from "../../core/http/route.ts";
+import { type ApiExtension, route } from "../../core/http/route.ts";
 import { ApiError } from "../../core/wire/errors.ts";
-import {
-  describeServer,
-  errorBody,
-  headerNames,
-  type RpcRequest,
-  readRequest,
-  requireRevision,
-} from "./protocol.ts";
+import { describeServer, errorBody, headerNames, readRequest, requireRevision } from "./protocol.ts";
 import { callTool, tools } from "./tools.ts";
 
 /** Options of {@link createMcpApi}. */
@@ -42,7 +35,7 @@ export interface McpApiOptions {
 export function createMcpApi(options: McpApiOptions = {}): ApiExtension {
   const isFlag = { expected: "true or false", accepts: (value: unknown) => typeof value === "boolean" };
   requireOptions<McpApiOptions>("createMcpApi", options, { loopbackOrigins: optional(isFlag) });
-  const route: Route = {
+  const endpoint = route({
     operationId: "callMcp",
     method: "POST",
     path: "/mcp",
@@ -59,17 +52,14 @@ export function createMcpApi(options: McpApiOptions = {}): ApiExtension {
     readBody: readRequest,
     headers: headerNames,
     success: { status: 200, description: "The response, or its event stream.", events: true },
-    handle: answer,
-  };
-  return { prefix: "/mcp", routes: [route], errorBody };
+    async handle(call, context) {
+      if (!call.body) return { status: 202 };
+      const request = requireRevision(call.body, call.headers);
+      if (request.method === "tools/call") return callTool(request, call, context);
+      return { document: describeServer(request, tools) };
+    },
+  });
+  return { prefix: "/mcp", routes: [endpoint], errorBody };
 }
 
 const loopback = /^https?:\/\/(localhost|\[::1\]|127(\.\d{1,3}){3})(:\d{1,5})?$/;
-
-async function answer(call: Call, context: HandlerContext): Promise<Result> {
-  const message = call.body as RpcRequest | undefined;
-  if (!message) return { status: 202 };
-  const request = requireRevision(message, call.headers);
-  if (request.method === "tools/call") return callTool(request, call, context);
-  return { document: describeServer(request, tools) };
-}

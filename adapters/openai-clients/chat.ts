@@ -6,7 +6,7 @@
 
 import { requireTwin, sendFields } from "../../core/api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
-import type { Call, HandlerContext, Result, Route } from "../../core/http/route.ts";
+import { type Call, type HandlerContext, type Result, type Route, route } from "../../core/http/route.ts";
 import { windowOf } from "../../core/store/records.ts";
 import type { Reach } from "../../core/store/store.ts";
 import type { Twin } from "../../core/twins/twins.ts";
@@ -33,7 +33,7 @@ interface ChatRequest extends CommonParameters, Spoken {
 }
 
 export function chatRoute(setting: AskingSetting): Route {
-  return {
+  return route({
     operationId: "createChatCompletion",
     method: "POST",
     path: "/v1/chat/completions",
@@ -44,8 +44,8 @@ export function chatRoute(setting: AskingSetting): Route {
     maxBodyBytes,
     headers: clientHeaders,
     success: { status: 200, description: "The completion, or its chunks.", events: true },
-    handle: (call, context) => complete(call as Call<undefined, ChatRequest>, context, setting),
-  };
+    handle: (call, context) => complete(call, context, setting),
+  });
 }
 
 function readChatRequest(value: unknown): ChatRequest {

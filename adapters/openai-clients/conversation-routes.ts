@@ -53,7 +53,7 @@ export function conversationRoutes({
     };
   };
   return [
-    {
+    route({
       ...keyed,
       operationId: "createOpenAIConversation",
       method: "POST",
@@ -65,8 +65,8 @@ export function conversationRoutes({
       isBodyOptional: true,
       idempotency: "supported",
       success: { status: 200, description: "The conversation." },
-      handle: (call, context) => create(call as Call<undefined, ConversationRequest>, context),
-    },
+      handle: create,
+    }),
 
     route({
       ...keyed,
@@ -81,7 +81,7 @@ export function conversationRoutes({
       },
     }),
 
-    {
+    route({
       ...keyed,
       operationId: "updateOpenAIConversation",
       method: "POST",
@@ -91,7 +91,7 @@ export function conversationRoutes({
       readBody: readRequest,
       success: { status: 200, description: "The conversation." },
       async handle(call, { store, clock, replies }) {
-        const { metadata } = (call as Call<undefined, ConversationRequest>).body;
+        const { metadata } = call.body;
         if (!metadata) return refuseParam("metadata", "is required: an object, or null");
         const { reach } = call.caller;
         await requireConversation(store, reach, call.params.id);
@@ -100,7 +100,7 @@ export function conversationRoutes({
         replies.changed(call.params.id);
         return told(changed ?? conversationNotFound());
       },
-    },
+    }),
 
     route({
       ...keyed,
@@ -134,7 +134,7 @@ export function conversationRoutes({
       },
     }),
 
-    {
+    route({
       ...keyed,
       operationId: "createItems",
       method: "POST",
@@ -145,13 +145,13 @@ export function conversationRoutes({
       idempotency: "supported",
       success: { status: 200, description: "The items." },
       async handle(call, context) {
-        const { items } = (call as Call<undefined, ConversationRequest>).body;
+        const { items } = call.body;
         if (items.length === 0) refuseParam("items", "must have a message of the role user or assistant");
         const { id } = await requireConversation(context.store, call.caller.reach, call.params.id);
-        const stored = await storeItems(id, items, call as Call<undefined, ConversationRequest>, context);
+        const stored = await storeItems(id, items, call, context);
         return { document: jsonPieces(listOf(stored, false)) };
       },
-    },
+    }),
 
     route({
       ...keyed,

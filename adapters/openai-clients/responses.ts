@@ -62,7 +62,7 @@ interface ResponseRequest extends CommonParameters, SpokenInput {
 // A table: one record for each endpoint.
 export function responseRoutes(setting: AskingSetting): Route[] {
   return [
-    {
+    route({
       operationId: "createResponse",
       method: "POST",
       path: "/v1/responses",
@@ -73,8 +73,8 @@ export function responseRoutes(setting: AskingSetting): Route[] {
       maxBodyBytes,
       headers: clientHeaders,
       success: { status: 200, description: "The response, or its events.", events: true },
-      handle: (call, context) => respond(call as Call<undefined, ResponseRequest>, context, setting),
-    },
+      handle: (call, context) => respond(call, context, setting),
+    }),
 
     route({
       operationId: "getResponse",

@@ -277,20 +277,22 @@ export interface Route {
 
 type InputOf<S> = S extends InputSchema ? FromSchema<S> : undefined;
 
-/** Declares a route, its handler typed by its schemas. Both were checked before the handler is called. */
+/** Declares a route, its handler typed by its schemas, or by what reads its body. Both were checked before it is called. */
 export function route<
   const Id extends string,
   const Query extends InputSchema | undefined = undefined,
   const Body extends InputSchema | undefined = undefined,
   const Bytes extends Route["bytes"] = undefined,
+  Read = InputOf<Body>,
 >(
-  declaration: Omit<Route, "handle" | "query" | "body" | "bytes"> & {
+  declaration: Omit<Route, "handle" | "query" | "body" | "bytes" | "readBody"> & {
     readonly operationId: Id;
     readonly query?: Query;
     readonly body?: Body;
     readonly bytes?: Bytes;
+    readonly readBody?: (value: unknown) => Read;
     handle(
-      call: Call<InputOf<Query>, Bytes extends object ? Uint8Array : InputOf<Body>>,
+      call: Call<InputOf<Query>, Bytes extends object ? Uint8Array : Read>,
       context: HandlerContext,
     ): Promise<Result>;
   },
