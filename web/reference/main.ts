@@ -18,16 +18,20 @@ import { credential, tryOut } from "./try.ts";
 const content = byId("content", HTMLElement);
 const contents = byId("contents", HTMLElement);
 
+/** Where the service is. */
+const address = location.href.replace(/\/docs.*$/, "");
+
 async function main(): Promise<void> {
   const response = await fetch("api/v1/openapi.json");
   if (!response.ok) throw new Error(`The document cannot be read (${response.status}).`);
   const document: ApiDocument = await response.json();
   const groups = endpointsByTag(document);
+  const { authentication, doors } = prose();
   content.replaceChildren(
     introduction(document),
-    authentication(),
+    authentication,
     ...[...groups].map(section),
-    otherDoors(),
+    doors,
     refusals(document),
     schemas(document),
   );
@@ -46,99 +50,17 @@ function introduction({ info, servers = [] }: ApiDocument): HTMLElement {
   );
 }
 
-/** How requests are authenticated, and the key that the page's own are sent with. */
-function authentication(): HTMLElement {
-  const command = `node --import tsx server.ts key --sub alice --scope full_access --url ${location.origin}`;
-  return h(
-    "section",
-    { id: "authentication" },
-    h("h2", { class: "tag" }, "authentication"),
-    h(
-      "article",
-      {},
-      h("h3", {}, "Send an API key with every request"),
-      h(
-        "p",
-        {},
-        "In ",
-        h("code", {}, "Authorization: Bearer <key>"),
-        " or ",
-        h("code", {}, "X-API-Key: <key>"),
-        ".",
-      ),
-      h(
-        "ul",
-        {},
-        h(
-          "li",
-          {},
-          h("code", {}, "read_only"),
-          " keys read twins, conversations and messages; ",
-          h("code", {}, "full_access"),
-          " keys also begin conversations and send messages.",
-        ),
-        h(
-          "li",
-          {},
-          "Programs create keys with a JWT, at ",
-          h("code", {}, "POST /api/v1/auth/api-keys"),
-          "; an operator on the command line:",
-        ),
-      ),
-      h("pre", { tabindex: "0" }, h("code", {}, command)),
-      h(
-        "p",
-        {},
-        "A key belongs on a server. Browsers get a client token, for one of your users and a few minutes.",
-      ),
-      h(
-        "p",
-        {},
-        h("label", { for: "key" }, "To try endpoints on this page, a key (or for keys, a JWT): "),
-        credential,
-      ),
-    ),
-  );
-}
-
-/** The same twins for other clients. */
-function otherDoors(): HTMLElement {
-  const base = location.href.replace(/\/docs.*$/, "");
-  const openai = `curl ${base}/v1/chat/completions -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"model": "guide", "messages": [{"role": "user", "content": "Hello"}]}'`;
-  const mcp = `{ "mcpServers": { "twins": { "url": "${base}/mcp", "headers": { "Authorization": "Bearer <key>" } } } }`;
-  return h(
-    "section",
-    { id: "doors" },
-    h("h2", { class: "tag" }, "other doors"),
-    h(
-      "article",
-      { id: "openai" },
-      h("h3", {}, "OpenAI's clients: /v1"),
-      h(
-        "p",
-        {},
-        "Any client of OpenAI's API talks to the twins with the same keys and limits: set its base address to ",
-        h("code", {}, `${base}/v1`),
-        "; a model is a twin. There are models, chat completions and responses; errors are OpenAI's. A reply is stored where a conversation is named. An operator may have turned this off (OPENAI_API).",
-      ),
-      h("pre", { tabindex: "0" }, h("code", {}, openai)),
-    ),
-    h(
-      "article",
-      { id: "mcp" },
-      h("h3", {}, "Assistants: /mcp"),
-      h(
-        "p",
-        {},
-        "MCP clients, over streamable HTTP, find the tools ",
-        h("code", {}, "list_twins"),
-        " and ",
-        h("code", {}, "ask_twin"),
-        ", with the same keys and limits. An operator may have turned this off (MCP).",
-      ),
-      h("pre", { tabindex: "0" }, h("code", {}, mcp)),
-    ),
-  );
+/** The sections that are written for people, with the address of this service, and the field for a key. */
+function prose(): { readonly authentication: Element; readonly doors: Element } {
+  const { content } = byId("prose", HTMLTemplateElement);
+  const [authentication, doors] = content.children;
+  if (!authentication || !doors) throw new Error("The page has no sections in #prose.");
+  for (const code of content.querySelectorAll("code")) {
+    const text = code.textContent ?? "";
+    code.textContent = text.replace("$ORIGIN", location.origin).replace("$BASE", address);
+  }
+  content.querySelector("#trying")?.append(credential);
+  return { authentication, doors };
 }
 
 /** What requests are refused with, once for all endpoints: each code, with a message that it may have. */
@@ -173,11 +95,7 @@ function refusals({ paths }: ApiDocument): HTMLElement {
       "article",
       {},
       h("h3", {}, "Refusals have one form"),
-      h(
-        "pre",
-        { tabindex: "0" },
-        h("code", {}, '{"error": {"code": "…", "message": "…", "details": {…}, "requestId": "req_…"}}'),
-      ),
+      block('{"error": {"code": "…", "message": "…", "details": {…}, "requestId": "req_…"}}'),
       table("By status, with an example of a message", rows),
     ),
   );
@@ -254,12 +172,7 @@ function article(endpoint: Endpoint): HTMLElement {
     ),
     h("p", { class: "needs" }, "Refusals: ", ...refusalLinks(responses)),
     tryOut(endpoint),
-    h(
-      "details",
-      {},
-      h("summary", {}, "curl"),
-      h("pre", { tabindex: "0" }, h("code", {}, curl(method, path, operation))),
-    ),
+    h("details", {}, h("summary", {}, "curl"), block(curl(method, path, operation))),
   );
 }
 
@@ -322,6 +235,10 @@ function table(caption: string, rows: readonly HTMLElement[]): HTMLElement {
   );
 }
 
+function block(code: string): HTMLElement {
+  return h("pre", { tabindex: "0" }, h("code", {}, code));
+}
+
 function typeLink(schema: SchemaNode): HTMLElement {
   const { text, name } = typeOf(schema);
   return name === undefined ? h("code", {}, text) : h("a", { href: `#schema-${name}` }, h("code", {}, text));
@@ -332,8 +249,7 @@ function curl(
   path: string,
   { parameters = [], requestBody, security = [] }: Endpoint["operation"],
 ): string {
-  const base = location.href.replace(/\/docs.*$/, "");
-  const lines = [`curl -N ${method === "GET" ? "" : `-X ${method} `}'${base}${path}'`];
+  const lines = [`curl -N ${method === "GET" ? "" : `-X ${method} `}'${address}${path}'`];
   if (security.length > 0) lines.push(`-H "Authorization: Bearer $KEY"`);
   if (parameters.some(({ name }) => name === "Idempotency-Key"))
     lines.push(`-H "Idempotency-Key: $(uuidgen)"`);
