@@ -6,7 +6,8 @@
  *    stored), unless the conversation is busy, or a person answers there: then that is told, as by the fourth;
  * 3. the memory that the process, an owner and an end user may hold: 503 `unavailable`;
  * 4. the place in the conversation: 409 `conversation_busy`, `answered_by_person`, `too_many_branches`, in `place.ts`;
- * 5. budgets of tokens: 429 `budget_exceeded`, decided by the transaction that begins the reply.
+ * 5. budgets of tokens: 429 `budget_exceeded`, decided by the transaction that begins the reply; those that are used up also
+ *    before a running reply is stopped for it.
  *
  * A stream of a conversation counts as a reply does in the second: 429 `too_many_streams` (`ConversationStreams.open`).
  * `core/http/admission.ts` says which limits a caller has.

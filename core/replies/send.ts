@@ -170,6 +170,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send): At
       if (begun?.result !== "begun") running.discard(producer);
     }
     if (begun.result === "undecided") mustDecide = true;
+    if (begun.result === "busy" && send.replaces) return (await overBudget(context, send, budgets)) ?? begun;
     if (begun.result !== "begun") return begun;
     tellReached(context, begun.reached);
     running.start(producer, begun.memory);
@@ -196,6 +197,23 @@ async function prepare(
     if (answeredBy === "person") return { result: "answered_by", answeredBy };
     throw error;
   }
+}
+
+/**
+ * Why a message would be refused also in the place of the reply that runs, which is not stopped for that. What that one gives
+ * back is not known: only budgets count that others have used up.
+ */
+async function overBudget(
+  { store, clock }: ReplyContext,
+  { owner, conversationId }: Send,
+  budgets: readonly TokenBudget[],
+): Promise<NotStored | undefined> {
+  if (budgets.length === 0) return undefined;
+  const states = await store.readTokenBudgets(budgets, clock.now());
+  const spent = states.filter(({ used, limit }) => used >= limit);
+  if (spent.length === 0) return undefined;
+  const conversation = await store.getConversation({ owner }, conversationId);
+  return conversation?.answeredBy === "person" ? undefined : { result: "over_budget", spent }; // which costs nothing
 }
 
 /**

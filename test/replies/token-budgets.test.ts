@@ -538,6 +538,21 @@ test("the question of a reply in whose place a message comes is reserved, too", 
   }
 });
 
+test("no reply is stopped for a message that is refused, as others have used the budget up", async () => {
+  const twin = newTwin({ id: "scripted", engine: "scripted", tokensPerDay: 1000, handover: true });
+  await using chat = await openChat(inProcess, { twins: createTwinList([twin]) });
+  const { run, messageId } = await chat.begin();
+  await spend(chat, chat.key, 1000);
+  const replace = () => chat.post("/messages", { content: "Wait.", whenBusy: "replace" });
+  await assertErrorAnswer(await replace(), 429, "budget_exceeded");
+  assert.equal((await chat.message(messageId)).status, "in_progress");
+  const path = `/conversations/${chat.conversationId}`;
+  await chat.fixture.call("PATCH", path, chat.key, { answeredBy: "person" });
+  assert.equal((await replace()).status, 202, "what waits for a person takes no tokens");
+  assert.equal((await chat.message(messageId)).status, "cancelled");
+  run.finish();
+});
+
 test("of a reply that a guard stops, it is not said that its model does not count", async () => {
   const lines: string[] = [];
   await using chat = await openWith({
