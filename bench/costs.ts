@@ -21,7 +21,7 @@ import { connect, createDatabase, skipWithoutPostgres } from "../test/postgres/d
 import { serverCommand } from "../test/server/program.ts";
 import { surroundings } from "../test/support/child-process.ts";
 import { messageOf } from "./command-line/errors.ts";
-import { fill, owner, people, writeTwins } from "./costs/data.ts";
+import { fill, owner, people, receiver, writeTwins } from "./costs/data.ts";
 import { type Credential, inParts, type Line, lines, ownTwin } from "./costs/requests.ts";
 import { newFolder } from "./harness/servers.ts";
 import { collectGarbage, memoryOf } from "./harness/usage.ts";
@@ -73,6 +73,7 @@ async function startServer(databaseUrl: string, twins: string): Promise<Measured
     DATABASE_URL: databaseUrl,
     TWINS_DIR: twins,
     JWT_SECRET: secret,
+    WEBHOOK_HOSTS: new URL(receiver).host,
     LOG_LEVEL: "error",
     PORT: "0",
   };

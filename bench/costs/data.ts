@@ -14,6 +14,12 @@ export const owner = "owner";
 export const costly = "𠀋";
 
 const at = Date.UTC(2026, 10, 1);
+/** For what is deleted once it is old. */
+const now = Date.now();
+/** Where webhooks are told of what happens: nobody is there. */
+export const receiver = "https://127.0.0.1:9/";
+/** How many of the owner's keys can be used, and so rotated or revoked. */
+const liveKeys = 3;
 const words = "Much is said in few words. ".repeat(40);
 
 /** How many end users of the owner ask at once. Each has a conversation of its own long messages, and one with the longest reply. */
@@ -81,11 +87,12 @@ export async function fill(run: (sql: string) => Promise<unknown>): Promise<void
       `INSERT INTO totals (owner, list, total) VALUES ('${owner}', '${list}', ${30_004 + 2 * people})`,
     );
   await run(`INSERT INTO api_keys (owner, id, name, scope, prefix, hash, created_at, revoked_at) ${numbers(1_000)}
-    SELECT '${owner}', 'key_' || i, '${costly.repeat(100)}', 'read_only', 'twin_' || i, 'hash ' || i, ${at} + i, ${at} + i FROM n`);
+    SELECT '${owner}', 'key_' || i, '${costly.repeat(100)}', 'read_only', 'twin_' || i, 'hash ' || i, ${at} + i,
+      CASE WHEN i >= ${liveKeys} THEN ${at} + i END FROM n`);
   await run(`INSERT INTO webhooks (id, owner, url, secret, status, created_at)
-    VALUES ('hook_0', '${owner}', 'https://192.0.2.1/', 'whsec_', 'active', ${at})`);
+    VALUES ('hook_0', '${owner}', '${receiver}', 'whsec_', 'active', ${at})`);
   await run(`INSERT INTO deliveries (id, webhook_id, owner, event, status, attempts, due_at, created_at) ${numbers(100_000)}
-    SELECT 'dlv_' || i, 'hook_0', '${owner}', 'reply.completed', 'failed', 11, ${at} + i, ${at} + i FROM n`);
+    SELECT 'dlv_' || i, 'hook_0', '${owner}', 'reply.completed', 'failed', 11, ${now} + i, ${now} + i FROM n`);
   // 300,000 sums of end users: of many on a few days, and of some on each day. The other sums are as many as there are days.
   const sums =
     "INSERT INTO usage_sums (owner, kind, name, day, replies, input_tokens, output_tokens, cached_input_tokens)";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { costly } from "./data.ts";
+import { costly, receiver } from "./data.ts";
 
 /** `t`: a client token, `r`: a read-only key, `f`: a full key, `j`: the owner's JWT. */
 export type Credential = "t" | "r" | "f" | "j";
@@ -176,19 +176,20 @@ const writes: readonly (readonly [
     "an answer, taught",
     "/twins/own/answers",
     { question: "Who are you {n}?", answer: costly.repeat(1_000) },
+    inParts,
   ],
-  ["j", "POST", "a version, restored", "/twins/own/versions/1/restore"],
-  ["j", "DELETE", "a document, deleted", "/twins/own/documents/long.md"],
+  ["j", "POST", "a version, restored", "/twins/own/versions/1/restore", undefined, inParts],
+  ["j", "DELETE", "a document, deleted", "/twins/own/documents/long.md", undefined, inParts],
   ["j", "DELETE", "a twin, deleted", "/twins/own"],
   ["j", "POST", "a key with a name of 100 characters", "/auth/api-keys", { name: costly.repeat(100) }],
-  ["j", "POST", "a key, rotated", "/auth/api-keys/key_0/rotate", {}],
-  ["j", "DELETE", "a key, revoked", "/auth/api-keys/key_0"],
+  ["j", "POST", "a key, rotated", "/auth/api-keys/key_{n}/rotate", {}],
+  ["j", "DELETE", "a key, revoked", "/auth/api-keys/key_{n}"],
   [
     "j",
     "POST",
     "a webhook with an address of 2,048 characters",
     "/webhooks",
-    { url: `https://192.0.2.1/${"a".repeat(2_030)}`, description: costly.repeat(200) },
+    { url: receiver.padEnd(2_048, "a"), description: costly.repeat(200) },
   ],
   ["j", "POST", "a webhook, rotated", "/webhooks/hook_0/rotate"],
   ["j", "POST", "a delivery, tried again", "/webhooks/hook_0/deliveries/dlv_0/retry"],
