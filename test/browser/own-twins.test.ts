@@ -151,6 +151,7 @@ for (const { name, skip, start } of representativeBrowsers) {
       await page.locator(".tried", { hasText: "Line 3" }).waitFor();
       await assertAccessible(page);
       await assertFitsScreens(page);
+      await page.fill("#twin-text", file); // a text with faults would be refused for these
       await remove("dark");
       await save(page);
       await page.locator(".editor-head .warn").waitFor();
