@@ -25,7 +25,7 @@ export interface RespondOptions {
   readonly drainsBodies?: boolean;
   /** Whether the runtime keeps everything in memory that a client sends while its answer is streamed. */
   readonly keepsBodies?: boolean;
-  /** Called when nothing more of a request's answer is to come. Idempotent. */
+  /** Called once, when nothing more of a request's answer is to come. */
   readonly answered?: (request: Request) => void;
 }
 
@@ -45,6 +45,7 @@ export async function respond(
   if (isEventStream(body)) {
     const close = body.close.bind(body);
     body.close = () => {
+      body.close = close; // the runtime's connection may serve another request by then
       close();
       answered(request);
     };
