@@ -33,8 +33,8 @@ interface ConversationRequest {
   readonly items: readonly PostedItem[];
   /** Undefined: nothing is said about it. */
   readonly metadata: ConversationRecord["metadata"] | undefined;
-  /** All of the body. */
-  readonly whole: JsonObject;
+  /** Both as they were sent: what an `Idempotency-Key` compares. */
+  readonly sent: JsonObject;
 }
 
 const keyed = { credential: "api_key", maxBodyBytes } as const;
@@ -44,12 +44,11 @@ export function conversationRoutes({
   maxMessageCharacters,
 }: Pick<AskingSetting, "maxMessageCharacters">): Route[] {
   const readRequest = (value: unknown): ConversationRequest => {
-    const whole = requireBody(value);
-    const { items = [], metadata } = whole;
+    const { items = [], metadata } = requireBody(value);
     return {
       items: items === null ? [] : readPostedItems(items, "items", maxMessageCharacters),
       metadata: readMetadata(metadata),
-      whole,
+      sent: { items, metadata },
     };
   };
   return [
@@ -197,7 +196,7 @@ async function create(call: Call<undefined, ConversationRequest>, context: Handl
   const { store } = context;
   const reach = reachOf(call, { user: { path: "user", value: undefined } });
   requireMayPost(call, body.items);
-  const claim = claimOf({ fields, reach, body: body.whole }, "/v1/conversations", context);
+  const claim = claimOf({ fields, reach, body: body.sent }, "/v1/conversations", context);
   const made = claim && (await store.findClaim(claim));
   if (made) requireSameFields(claim, made);
   const id = made?.resourceId ?? (await createConversation(context, reach, "", { ...body, claim }));

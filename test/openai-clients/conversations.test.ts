@@ -225,8 +225,9 @@ describe("/v1/conversations", { timeout: 300_000 }, () => {
     await using api = await openOpenAI(inProcess);
     const once = { "Idempotency-Key": "once" };
     const body = { items: [user("One."), assistant("Two.")] };
-    const first = await begin(api, body, once);
-    assert.deepEqual(await begin(api, body, once), first);
+    const metadata = { a: "1", b: "2" };
+    const first = await begin(api, { ...body, metadata }, once);
+    assert.deepEqual(await begin(api, { metadata: { b: "2", a: "1" }, other: 1, ...body }, once), first);
     await assertParam(api.send("POST", "/conversations", { items: [user("Three.")] }, once), 422, null);
     const path = `/conversations/${first.id}/items`;
     const more = { items: [user("Three.")] };
