@@ -17,8 +17,7 @@
 import { createService as createCoreService, type Service } from "./core/service.ts";
 import type { ServiceOptions } from "./core/service-options.ts";
 import { createEchoEngine, type TwinEngine } from "./core/twins/engine.ts";
-import { loadedReader } from "./core/twins/lazy-reader.ts";
-import type { TwinReader } from "./core/twins/reader.ts";
+import { loadedReader, type TwinReader } from "./core/twins/reader.ts";
 
 export * from "./core/mod.ts";
 

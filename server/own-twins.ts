@@ -4,9 +4,8 @@
  * @module
  */
 
-import { loadedReader } from "../core/twins/lazy-reader.ts";
 import type { OwnTwinsOptions } from "../core/twins/own-twins.ts";
-import type { TwinReader } from "../core/twins/reader.ts";
+import { loadedReader, type TwinReader } from "../core/twins/reader.ts";
 import type { Engines } from "./engines.ts";
 import type { Settings } from "./settings.ts";
 import type { OwnerToolProblem } from "./tools.ts";

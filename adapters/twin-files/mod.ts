@@ -18,16 +18,16 @@ import {
 } from "../../core/base/rules.ts";
 import type { Listing, Slice } from "../../core/store/store.ts";
 import type { TwinEngine } from "../../core/twins/engine.ts";
-import type { GoldenQuestion } from "../../core/twins/reader.ts";
+import type { GoldenQuestion, TwinReader } from "../../core/twins/reader.ts";
 import { listTwins, type Twin, type TwinList } from "../../core/twins/twins.ts";
-import { usualEngines } from "../twin-text/mod.ts";
+import { extractText } from "../documents/mod.ts";
+import { createTwinReader as createReader, usualEngines } from "../twin-text/mod.ts";
 import { type FileState, type Folder, hasChanged, readFolder } from "./folder.ts";
 import { followFolder } from "./watch.ts";
 
 export type { GoldenQuestion } from "../../core/twins/reader.ts";
 export { type Check, type CheckOptions, checkTwins } from "./check.ts";
 export { TwinFileError } from "./file.ts";
-export { createTwinReader } from "./reader.ts";
 export { readTwinFolder, type WrittenTwin } from "./written.ts";
 
 /** Options of {@link openTwinFiles}. */
@@ -120,6 +120,22 @@ export async function openTwinFiles(folder: string, options: TwinFilesOptions): 
     close: () => files.close(),
     [Symbol.asyncDispose]: () => files.close(),
   };
+}
+
+/**
+ * Creates the reader of twins that owners make, which also reads Word and, where its package is installed, PDF, as from a folder:
+ * in a thread of its own.
+ *
+ * @example
+ * ```ts
+ * import { createService } from "twin-service";
+ * import { createTwinReader } from "twin-service/twin-files";
+ *
+ * const service = createService({ ...options, ownTwins: { reader: createTwinReader() } });
+ * ```
+ */
+export function createTwinReader(): TwinReader {
+  return createReader({ extractText });
 }
 
 /** The twins of a folder, as they were read last. */
