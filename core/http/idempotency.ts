@@ -52,11 +52,10 @@ export function claimOf(
 ): IdempotencyClaim | undefined {
   const key = fields.idempotencyKey;
   if (key === null) return undefined;
-  const content = JSON.stringify(body, (name, value: unknown) => {
-    if (name === "after") return value; // null is the beginning of the conversation, and elsewhere no value
-    // The body's own members are in its schema's order already.
-    return name !== "" && isJsonObject(value) ? inOrder(value) : (value ?? undefined);
-  });
+  // Null means no value, but for `after` the beginning of the conversation.
+  const content = JSON.stringify(withPairsInOrder(body), (name, value: unknown) =>
+    name === "after" ? value : (value ?? undefined),
+  );
   const { owner, endUser = null } = reach;
   const createdAt = clock.now();
   return {
@@ -70,9 +69,17 @@ export function claimOf(
   };
 }
 
-/** An object's members in an order that does not depend on its client. */
-function inOrder(value: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => compareTexts(one, other)));
+/**
+ * A body with the pairs of its members, such as metadata, in an order that does not depend on its client. Its own members are in
+ * its schema's order, and lists, which may be long, as they are.
+ */
+function withPairsInOrder(body: unknown): unknown {
+  if (!isJsonObject(body)) return body;
+  const inOrder = (pairs: JsonObject) =>
+    Object.fromEntries(Object.entries(pairs).sort(([one], [other]) => compareTexts(one, other)));
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [name, isJsonObject(value) ? inOrder(value) : value]),
+  );
 }
 
 /** Refuses a request if its key was used with other fields before. */
