@@ -59,9 +59,12 @@ const rules: RulesFor<EmbeddingsOptions> = {
 
 /** How long a request may take, in milliseconds: people wait for a question; a batch of sections takes a small machine a while. */
 const requestMs = { question: 2_000, sections: 60_000 } as const;
-/** The longest answer, in bytes, and its most values: 16 vectors of 4,096 numbers have less than two million bytes. */
-const longestAnswer = { question: 1024 * 1024, sections: 8 * 1024 * 1024 } as const;
-const mostValues = 200_000;
+/** The most numbers of a vector, and how many characters of Base64 have so many. */
+const longestVector = 4_096;
+const longestBase64 = 4 * Math.ceil((4 * longestVector) / 3);
+/** The longest answer, in bytes, and its most values: 16 vectors have less than two million bytes, unless they are indented. */
+const longestAnswer = { question: 1024 * 1024, sections: 4 * 1024 * 1024 } as const;
+const mostValues = 100_000;
 /** How long a server that failed is left alone, in milliseconds. */
 const pauseMs = 15_000;
 
@@ -165,23 +168,28 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
 function vectorsIn(answer: unknown, count: number): readonly Float32Array[] {
   const { data, embeddings } = isJsonObject(answer) ? answer : { data: undefined, embeddings: answer };
   const items: unknown[] = Array.isArray(data) ? data : Array.isArray(embeddings) ? embeddings : [];
-  const vectors: Float32Array[] = [];
+  if (items.length !== count) throw withoutVectors(); // before any is decoded
+  const vectors = items.map((): Float32Array => new Float32Array());
   for (const [place, item] of items.entries()) {
     const at = isJsonObject(item) && Number.isSafeInteger(item.index) ? Number(item.index) : place;
-    vectors[at] = toVector(isJsonObject(item) ? item.embedding : item);
+    if (vectors[at]?.length === 0) vectors[at] = toVector(isJsonObject(item) ? item.embedding : item);
   }
-  const [first] = vectors;
-  const isWhole = vectors.length === count && first !== undefined && first.length > 0;
-  if (!isWhole || vectors.some((vector) => vector?.length !== first.length)) {
-    throw new Error("it does not answer with a vector for each text");
-  }
+  const length = vectors[0]?.length ?? 0;
+  const areVectors = vectors.every((vector) => vector.length === length && vector.every(Number.isFinite));
+  if (length === 0 || !areVectors) throw withoutVectors();
   return vectors;
 }
 
+function withoutVectors(): Error {
+  return new Error("it does not answer with a vector for each text");
+}
+
+/** The numbers of a vector. Without any: it is none, or too long. */
 function toVector(value: unknown): Float32Array {
-  if (typeof value === "string") {
+  if (typeof value === "string" && value.length <= longestBase64) {
     const bytes = Uint8Array.from(atob(value), (character) => character.charCodeAt(0));
     return new Float32Array(bytes.buffer, 0, Math.floor(bytes.length / 4));
   }
-  return Float32Array.from(Array.isArray(value) ? value.map(Number) : []);
+  const numbers: unknown[] = Array.isArray(value) && value.length <= longestVector ? value : [];
+  return Float32Array.from(numbers, (number) => (typeof number === "number" ? number : Number.NaN));
 }

@@ -7,6 +7,7 @@
 import { type Clock, within } from "../../core/base/clock.ts";
 import { ownText } from "../text/passages.ts";
 import type { Section } from "../text/sections.ts";
+import { runSteps, type Steps, visitAll } from "../text/steps.ts";
 
 /**
  * Makes a vector of each text, of a twin's sections or of people's questions. Undefined: that is not possible now. Never
@@ -29,6 +30,14 @@ export interface Near {
 const batch = 16;
 /** How much of a text says what it means, in UTF-16 code units: models read some hundred words. */
 const longestText = 2_000;
+/**
+ * How many numbers the vectors of a twin have at most, 32 MiB, where each section counts for 1,024 at least: those of its first 8,192
+ * sections, or of 2,730 where vectors have 3,072. A question takes some 30 ms then. Further sections are found by words alone.
+ */
+const mostNumbers = 8 * 1024 * 1024;
+const leastNumbers = 1_024;
+/** How many numbers are looked at in a step. */
+const ofStep = 1024 * 1024;
 /** How long a question waits for the vectors, in milliseconds. */
 const patienceMs = 2_000;
 /** How many sections a question finds. */
@@ -59,38 +68,28 @@ export class Meanings {
     const asked = this.#embed([question.slice(0, longestText)], "question");
     const [vector] = (await within(this.#clock, end - this.#clock.now(), asked)) ?? [];
     if (!vector) return [];
-    const own = unit(vector);
-    const { vectors, common } = sections;
-    const [ownCommon, square] = [dot(own, common), dot(common, common)];
-    return vectors
-      .map((other, section) => {
-        const [whole, otherCommon] = [dot(own, other), dot(other, common)];
-        // The cosine of both vectors' differences to what all sections have in common.
-        const lengths = (1 - 2 * ownCommon + square) * (1 - 2 * otherCommon + square);
-        const apart = (whole - ownCommon - otherCommon + square) / Math.sqrt(Math.max(1e-9, lengths));
-        return { section, whole, apart };
-      })
-      .sort((one, other) => other.apart - one.apart)
-      .slice(0, mostNear)
-      .map(({ section, apart, whole }) => ({ section, likeness: Math.min(apart, whole) }))
-      .filter(({ likeness }) => likeness >= enoughLikeness);
+    return runSteps(nearestTo(unit(vector), sections), this.#clock);
   }
 
   /** Reads the sections once. After a failure, the next question goes on with the rest. */
   #ofSections(): Promise<SectionVectors | undefined> {
     this.#vectors ??= this.#read().then((isDone) => {
       if (!isDone) this.#vectors = undefined;
-      return isDone ? toSectionVectors(this.#known) : undefined;
+      return isDone ? runSteps(toSectionVectors(this.#known), this.#clock) : undefined;
     });
     return this.#vectors;
   }
 
   async #read(): Promise<boolean> {
-    while (this.#known.length < this.#sections.length) {
+    let numbers = this.#known.reduce((sum, { length }) => sum + Math.max(length, leastNumbers), 0);
+    while (this.#known.length < this.#sections.length && numbers < mostNumbers) {
       const sections = this.#sections.slice(this.#known.length, this.#known.length + batch);
       const vectors = await this.#embed(sections.map(textWithPath), "sections");
       if (!vectors) return false;
-      this.#known.push(...vectors.map(unit));
+      for (const vector of vectors) {
+        this.#known.push(unit(vector));
+        numbers += Math.max(vector.length, leastNumbers);
+      }
     }
     return true;
   }
@@ -101,17 +100,49 @@ function textWithPath(section: Section): string {
   return `${path}\n${ownText(section, longestText)}`.slice(0, longestText);
 }
 
+interface SectionVector {
+  readonly vector: Float32Array;
+  /** Its product with what all have in common. */
+  readonly inCommon: number;
+}
+
 interface SectionVectors {
-  readonly vectors: readonly Float32Array[];
+  readonly vectors: readonly SectionVector[];
   /** Their mean: those of many models all point into one direction. Nothing where there is only one. */
   readonly common: Float32Array;
 }
 
-function toSectionVectors(vectors: readonly Float32Array[]): SectionVectors {
-  const common = new Float32Array(vectors[0]?.length ?? 0);
-  for (const vector of vectors.length < 2 ? [] : vectors)
-    for (const [at, value] of vector.entries()) common[at] = (common[at] ?? 0) + value / vectors.length;
+function* toSectionVectors(known: readonly Float32Array[]): Steps<SectionVectors> {
+  const common = new Float32Array(known[0]?.length ?? 0);
+  const sizeOf = ({ length }: Float32Array) => length;
+  if (known.length > 1)
+    yield* visitAll(known, sizeOf, ofStep, (vector) => {
+      for (let at = 0; at < vector.length; at++)
+        common[at] = (common[at] ?? 0) + (vector[at] ?? 0) / known.length;
+    });
+  const vectors: SectionVector[] = [];
+  yield* visitAll(known, sizeOf, ofStep, (vector) => {
+    vectors.push({ vector, inCommon: dot(vector, common) });
+  });
   return { vectors, common };
+}
+
+function* nearestTo(own: Float32Array, { vectors, common }: SectionVectors): Steps<readonly Near[]> {
+  const [ownCommon, square] = [dot(own, common), dot(common, common)];
+  const near: { section: number; whole: number; apart: number }[] = [];
+  const sizeOf = ({ vector }: SectionVector) => vector.length;
+  yield* visitAll(vectors, sizeOf, ofStep, ({ vector, inCommon }) => {
+    const whole = dot(own, vector);
+    // The cosine of both vectors' differences to what all sections have in common.
+    const lengths = (1 - 2 * ownCommon + square) * (1 - 2 * inCommon + square);
+    const apart = (whole - ownCommon - inCommon + square) / Math.sqrt(Math.max(1e-9, lengths));
+    near.push({ section: near.length, whole, apart });
+  });
+  return near
+    .sort((one, other) => other.apart - one.apart)
+    .slice(0, mostNear)
+    .map(({ section, apart, whole }) => ({ section, likeness: Math.min(apart, whole) }))
+    .filter(({ likeness }) => likeness >= enoughLikeness);
 }
 
 /** The same direction, of length 1. */

@@ -32,7 +32,8 @@ export function inTurns<Result>(steps: Steps<Result>, length: number, clock: Clo
   return turn;
 }
 
-async function runSteps<Result>(steps: Steps<Result>, clock: Clock): Promise<Result> {
+/** The result of steps, between which everything else gets a turn. */
+export async function runSteps<Result>(steps: Steps<Result>, clock: Clock): Promise<Result> {
   let step = steps.next();
   for (; !step.done; step = steps.next()) await sleep(clock, 0);
   return step.value;

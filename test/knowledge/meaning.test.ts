@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Clock, systemClock } from "../../core/base/clock.ts";
 import { createKnowledgeEngine, createKnowledgeIndex, type Embed } from "../../knowledge/mod.ts";
 import { createManualClock } from "../support/clock.ts";
 import { ask, createTwin } from "./keeper.ts";
@@ -67,6 +68,31 @@ test("a long section that only the meaning finds has text", async () => {
   const text = instructions.replace("The station is near.", "The station is near.\n\n".repeat(200));
   const [found] = await search("Wo ist der Bahnhof?", embedAs({ Arriving: 0.7 }), text);
   assert.match(found?.text ?? "", /The station is near/);
+});
+
+test("of a text of many sections, the first 8,192 are found by their meaning, in steps, and others by words alone", async () => {
+  const text = Array.from({ length: 8_300 }, (_, at) => `## Part ${at}\n\nAbout ${at}.\n`).join("\n");
+  const vectorOf = (at: number) => Object.assign(new Float32Array(1_024), { [at % 1_024]: 1 });
+  let asked = 0;
+  const embed: Embed = async (texts, of) => {
+    return texts.map(() => vectorOf(of === "question" ? 3 : asked++));
+  };
+  let turns = 0;
+  const clock: Clock = {
+    now: systemClock.now,
+    after(milliseconds, callback) {
+      if (milliseconds === 0) turns++;
+      return systemClock.after(milliseconds, callback);
+    },
+  };
+  const index = await createKnowledgeIndex({ name: "Odd", instructions: text }, { embed, clock });
+  await index.nearest("Wo?");
+  assert.equal(asked, 8_192);
+  turns = 0;
+  const near = await index.nearest("Wo?");
+  assert.ok(turns >= 7, `${turns} turns for others`);
+  assert.ok(near.length > 0 && near.every(({ section }) => section % 1_024 === 3 && section < 8_192));
+  assert.equal(index.search("What is part 8290 about?")[0]?.heading, "Part 8290");
 });
 
 test("a question in words of the text that fit nothing is refused if it means a section only somewhat", async () => {

@@ -199,6 +199,17 @@ test("an answer without a vector for each text is an outage", async () => {
     {},
     { data: [] },
     { data: [{ embedding: [1] }, { embedding: [1, 2] }] },
+    { data: [{ embedding: [1] }, { embedding: [1] }, { embedding: [1] }] },
+    { data: [{ index: 1, embedding: [1] }] },
+    { data: [1, 1].map((index) => ({ index, embedding: [1] })) },
+    { data: [0, -1].map((index) => ({ index, embedding: [1] })) },
+    { data: [0, 4_294_967_294].map((index) => ({ index, embedding: [1] })) },
+    { data: [{ embedding: [1] }, { embedding: ["one"] }] },
+    { data: [{ embedding: [1] }, { embedding: [[1]] }] },
+    { data: [{ embedding: [1] }, { embedding: [1e300] }] },
+    { data: [{ embedding: [1] }, { embedding: "AADAfw==" }] },
+    { data: [{ embedding: [1] }, { embedding: "AACAPw" + "AACAPw".repeat(50_000) }] },
+    { data: [{ embedding: Array(4_097).fill(1) }, { embedding: Array(4_097).fill(1) }] },
     "no",
     null,
   ]) {
@@ -208,6 +219,15 @@ test("an answer without a vector for each text is an outage", async () => {
       undefined,
       JSON.stringify(answer),
     );
+  }
+});
+
+test("vectors of 4,096 numbers are read, as numbers and in Base64", async () => {
+  const vector = new Float32Array(4_096).fill(0.5);
+  for (const embedding of [[...vector], Buffer.from(vector.buffer).toString("base64")]) {
+    const fetch = async () => Response.json({ data: Array(16).fill({ embedding }) });
+    const vectors = await embedAt("http://127.0.0.1:1/v1", { fetch })(Array(16).fill("one"), "sections");
+    assert.deepEqual(vectors, Array(16).fill(vector));
   }
 });
 
