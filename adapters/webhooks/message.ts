@@ -14,7 +14,10 @@ export function bodyOf({ event, createdAt, subject }: Omit<TakenDelivery, "id" |
   return JSON.stringify({ type: event, timestamp, data: Object.fromEntries(about) });
 }
 
-/** The header fields that tell the receiver whom a try comes from. `now`: milliseconds. */
+/**
+ * The header fields that tell the receiver whom a try comes from. For a day after a rotation there are two signatures, with a
+ * space between: by the new secret, then by the one before. `now`: milliseconds.
+ */
 export function signatureHeaders(
   id: string,
   body: string,

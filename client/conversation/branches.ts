@@ -1,6 +1,7 @@
 /**
  * The messages of a conversation that are known here: a tree, of which one branch is the current path. `pathOf` in `state.ts` says
- * which of them a page shows. Choosing an older version of a message leads to the end of the newest path that it is on (`endOf`).
+ * which of them a page shows: one path, while a message is unsent up to what that stands behind. Choosing an older version of a
+ * message leads to the end of the newest path that it is on (`endOf`).
  *
  * @module
  */

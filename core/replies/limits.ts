@@ -1,5 +1,7 @@
 /**
- * The limits that may refuse a reply. In the order in which they refuse, with those that stand elsewhere:
+ * The limits that may refuse a reply. The one that refused a reply is told by the code of an `ApiError`, which the dispatcher
+ * answers (`errorAnswer` in `core/http/envelope.ts`; `/v1` and `/mcp` have forms of their own). In the order in which they refuse,
+ * with those that stand elsewhere:
  *
  * 1. requests an hour: 429 `rate_limited`, in `core/http/rate-limit.ts`;
  * 2. how many replies run at once: 429 `too_many_running` (`RunningReplies.prepare`; `Replies.ask` for those that are not

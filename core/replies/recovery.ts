@@ -1,5 +1,5 @@
 /**
- * Cleans up, after a restart and while others run: takes over replies in progress that dead processes have left, or ends them,
+ * Cleans up, after a restart and while others run: when a process dies, takes over the replies that it has left, or ends them,
  * and deletes expired claims and client tokens.
  *
  * @module

@@ -1,5 +1,6 @@
 /**
- * Memories of end users: what twins know of people, and the store's methods about it. Erasing a person is in `store.ts`.
+ * Memories of end users: what twins know of people, and the store's methods about it. A memory page goes by its own deletion,
+ * with the erasure of its person (in `store.ts`), and by retention, but not with its twin.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
  * What people think of replies, and which questions had no answer, and the store's methods about it.
  *
- * A question is unanswered once its reply has ended and {@link leavesUnanswered}: the engine named no sources, and whoever stores
+ * A question is unanswered once its reply has ended and {@link leavesUnanswered}: the engine looked, and named no sources, and whoever stores
  * the end (`Saver`, or `endOfStored` for another process) marks it. That holds until a person says something, within
  * {@link mostAnswered} messages behind it: `addMessage` ({@link ReplyStore}) ends it.
  *

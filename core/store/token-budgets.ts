@@ -1,5 +1,8 @@
 /**
- * Budgets of tokens: what replies may take in a day or month of UTC, and what of that is used and reserved.
+ * Budgets of tokens: what replies may take in a day or month of UTC, and what of that is used and reserved. The transaction that
+ * begins a reply reserves its estimate; the one that ends or deletes it gives that back and counts what it took, in the day and
+ * month in which it began. What a reply that is not stored has reserved is given back by its process, or when its time is over
+ * (`until`). Erasing a person forgets that person's budget.
  *
  * @module
  */
