@@ -44,9 +44,9 @@ export function conversationRoutes({
   maxMessageCharacters,
 }: Pick<AskingSetting, "maxMessageCharacters">): Route[] {
   const readRequest = (value: unknown): ConversationRequest => {
-    const { items = [], metadata } = requireBody(value);
+    const { items, metadata } = requireBody(value);
     return {
-      items: items === null ? [] : readPostedItems(items, "items", maxMessageCharacters),
+      items: readPostedItems(items ?? [], "items", maxMessageCharacters),
       metadata: readMetadata(metadata),
       sent: { items, metadata },
     };
