@@ -96,7 +96,7 @@ export function* readBlocks(markdown: string, room: Room, isMdx = false): Steps<
 }
 
 /** The longest heading above a line of `=` or `-`, in UTF-16 code units. */
-const longestHeading = 1_024;
+const longestHeading = 256;
 
 /** The lexer's rules. It looks for such a line to a paragraph's end, for which Bun takes a second for 100 KB. */
 class BlockTokenizer extends Tokenizer {
