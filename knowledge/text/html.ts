@@ -42,7 +42,7 @@ const tagLike = /\ufdd0(?=[a-z/!])/giu;
 const deepest = 200;
 /** A page with more cells in tables is refused: people read no such tables, and each cell takes its memory. */
 const mostCells = 200_000;
-/** So many cells of a table are written at once, below its names. */
+/** Of what is taken in pieces, so many cells of a table are written at once, below its names. */
 const cellsAtOnce = 4_096;
 /** Lists that are deeper are written like this one: Markdown takes long to read them, and no one means them. */
 const deepestList = 20;
@@ -289,7 +289,7 @@ export class MarkdownWriter {
   }
 
   #openRow(table: Table): void {
-    if (this.#cells - table.cellsBefore > cellsAtOnce) {
+    if (this.#takes > 0 && this.#cells - table.cellsBefore > cellsAtOnce) {
       this.#closeCell();
       table.out.push("\n\n", writeTable(table.rows, table.isLayout), "\n\n");
       table.rows = isColumn(table.rows) ? [] : table.rows.slice(0, countHeads(table.rows));
