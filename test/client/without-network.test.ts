@@ -26,12 +26,15 @@ function openNetwork(chat: Chat, options: Partial<TwinClientOptions> = {}) {
   return { network, client };
 }
 
+/** How often I/O may settle before more time passes: text that is joined waits for some milliseconds of the system's time. */
+const turns = 10;
+
 /** Lets time pass until something holds. */
 async function pass(t: TestContext, ms: number, isOver: () => boolean): Promise<void> {
   for (let passed = 0; !isOver(); passed += 250) {
     assert.ok(passed < ms, `not within ${ms} ms`);
     t.mock.timers.tick(250);
-    await settle();
+    for (let turn = 0; turn < turns; turn++) await settle();
   }
 }
 
