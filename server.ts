@@ -52,6 +52,7 @@ import {
   useProxies,
   writeToStderr,
 } from "./server/process.ts";
+import { rulesOf } from "./server/rules.ts";
 import { ConfigError, changedSettings, nameOf, type Settings, shownSettings } from "./server/settings.ts";
 import { blameDatabase, logNewFile, openStorage, type Storage } from "./server/storage.ts";
 import { logTokens, openTokens, tokenSource } from "./server/tokens.ts";
@@ -194,16 +195,10 @@ function serviceOptions(
     observe,
     basePath: settings.basePath,
     corsOrigins: settings.corsOrigins,
-    keyMaxDays: settings.keyMaxDays,
-    maxRequestsPerHour: settings.maxPerHour,
-    requestsPerHour: { read_only: settings.readOnlyPerHour, full_access: settings.fullAccessPerHour },
-    ownerTokensPerDay: settings.ownerTokensPerDay,
+    ...rulesOf(settings),
     retentionDays: settings.retentionDays,
-    maxRunningReplies: settings.maxRunningReplies,
     maxConversationStreams: settings.maxConversationStreams,
     heartbeatMs: settings.heartbeatMs,
-    maxReplyMs: settings.maxReplyMs,
-    leaseMs: settings.leaseMs,
     onDisconnect: settings.onDisconnect,
     ...(settings.webhooks === "on" && { webhooks: createWebhooks({ hosts: settings.webhookHosts }) }),
     ...(settings.mcp === "on" && { mcpApi: createMcpApi({ loopbackOrigins: isLoopback(settings.host) }) }),

@@ -8,14 +8,15 @@ import { NotFoundError, TwinClient } from "../../client/mod.ts";
 import type { Log } from "../../core/base/log.ts";
 import { createService } from "../../core/service.ts";
 import type { WebhookDelivery } from "../../core/store/deliverer.ts";
+import type { Guard } from "../../core/twins/guard.ts";
 import type { OwnTwinsOptions } from "../../core/twins/own-twins.ts";
 import { createTwinList, type TwinSource } from "../../core/twins/twins.ts";
 import type { TwinResource } from "../../core/wire/schemas.ts";
-import type { Engines } from "../engines.ts";
-import { createEngines } from "../engines.ts";
+import { createEngines, createGuard, type Engines } from "../engines.ts";
 import { openQuietLog } from "../log.ts";
 import { ownTwinsOf } from "../own-twins.ts";
 import { useProxies } from "../process.ts";
+import { rulesOf } from "../rules.ts";
 import { ConfigError, type Settings } from "../settings.ts";
 import { logNewFile, openStorage } from "../storage.ts";
 import { foreignSecret, isRefused, makeSecret, makeToken } from "../tokens.ts";
@@ -51,6 +52,8 @@ export interface ConnectionOptions {
   /** The twins that can be talked to. Default: none. */
   readonly twins?: TwinSource;
   readonly engines?: Engines;
+  /** Default: none. */
+  readonly guard?: Guard | undefined;
   /** Default: owners make none. */
   readonly ownTwins?: OwnTwinsOptions;
 }
@@ -64,7 +67,7 @@ const leftToServers: WebhookDelivery = {
 /** A client of a service in this process. No credential is checked: whoever can open the database needs none. */
 async function connectLocally(
   settings: Settings,
-  { sub: owner, log, twins = createTwinList([]), engines = {}, ownTwins }: ConnectionOptions,
+  { sub: owner, log, twins = createTwinList([]), engines = {}, guard, ownTwins }: ConnectionOptions,
 ): Promise<ConnectedClient> {
   await makeSecret(settings); // a new database begins with its server's secret
   const opening = openStorage(settings, { log, signal: new AbortController().signal });
@@ -76,10 +79,10 @@ async function connectLocally(
     limiter: storage.limiter,
     twins,
     engines,
+    guard,
     ownTwins,
     log,
-    keyMaxDays: settings.keyMaxDays,
-    maxRequestsPerHour: settings.maxPerHour,
+    ...rulesOf(settings),
     verifyToken: async () => ({ owner, requestsPerHour: settings.maxPerHour }),
     authenticate: () => ({ owner, manages: true }),
     ...(settings.webhooks === "on" && { webhooks: leftToServers }),
@@ -188,11 +191,13 @@ export async function connectToTwins(
   await useProxies();
   const { tools, toolProblem, ownerToolProblem } = await connectMcpServers(settings, log, () => {});
   const engines = await createEngines(settings, log, tools);
+  const guard = await createGuard(settings, log);
   const twinsDir = findTwins(settings, samples);
   warnOfSamples(settings, twinsDir, log);
   const twins = await openTwins(twinsDir, engines, log, toolProblem);
   const ownTwins = ownTwinsOf(settings, engines, ownerToolProblem);
-  const { client, manage, close } = await connectLocally(settings, { sub, log, twins, ownTwins, engines });
+  const options = { sub, log, twins, ownTwins, engines, guard };
+  const { client, manage, close } = await connectLocally(settings, options);
   return {
     client,
     manage,

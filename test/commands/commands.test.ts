@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { TwinClient } from "../../client/mod.ts";
 import { begin, newConversation } from "../contracts/store-records.ts";
+import { startModelServer } from "../openai-models/model-server.ts";
 import { assertRefusal, call, createScratch } from "../server/fixture.ts";
 import { runServer, startServer } from "../server/process.ts";
 
@@ -251,6 +252,15 @@ describe("chat", () => {
     assert.equal(stdout, "Echo: Hello!\nEcho: Hello there\nEcho: Good bye\n", stderr);
     assert.equal(stderr, "");
     assert.equal(code, 0);
+  });
+
+  test("the owner's budget is that of the server", async (t) => {
+    const model = await startModelServer();
+    t.after(() => model.close());
+    const { flags } = await makeFolder({ "ada.md": "---\nname: Ada\n---\n" });
+    const variables = { MODEL_BASE_URL: model.baseUrl, MODEL_NAME: "m", OWNER_TOKENS_PER_DAY: "1" };
+    const { stdout, stderr } = await runServer(["chat", "ada", ...flags], variables, { input });
+    assert.match(stdout, /^Ada: Hello!\nAda: Hello!\nAda: \(All of the owner's 1 tokens .+\)\n$/, stderr);
   });
 
   test("what is said controls no terminal", async () => {

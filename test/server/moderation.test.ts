@@ -44,3 +44,16 @@ test("MODERATION_MODEL without an address stops the start", async () => {
   const ended = await runServer(flags, { MODERATION_MODEL: "moderator" });
   assertRefusal(ended, /MODERATION_MODEL .*set MODERATION_BASE_URL or MODEL_BASE_URL/);
 });
+
+test("MODERATION_MODEL decides in the chat of a terminal, too", async () => {
+  await using moderation = await startModeration();
+  const { flags } = await scratch();
+  const variables = { MODERATION_MODEL: "moderator", MODERATION_BASE_URL: moderation.baseUrl };
+  const input = "It is forbidden.\nHello.\n";
+  const chat = await runServer(["chat", "echo", ...flags], variables, { input });
+  assert.equal(chat.code, 0, chat.stderr);
+  assert.deepEqual(chat.stdout.trimEnd().split("\n").slice(1), [
+    "Echo: I can't talk about that.",
+    "Echo: Hello.",
+  ]);
+});
