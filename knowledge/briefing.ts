@@ -189,7 +189,7 @@ export function createBriefings(options: KnowledgeIndexOptions = {}): Briefings 
     if (isToldWhole(twin)) {
       return { instructions: withMemory(wholeText(twin), turn), findings: null, sources: null };
     }
-    const ask = async (index: KnowledgeIndex) => ({ index, found: await search(index, turn) });
+    const ask = async (index: KnowledgeIndex) => ({ index, found: await search(index.forMessage(), turn) });
     const { index, found } = await indexes.ask(twin, ask, ({ found: [best] }) => isLikely(best));
     const instructions = withMemory(index.persona, turn);
     return { instructions, findings: tellFindings(found, index.topics), sources: found.map(toSource) };

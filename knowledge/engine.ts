@@ -81,7 +81,8 @@ export function createKnowledgeEngine(
     prepare: indexes.prepare,
     async reply(given, output) {
       const turn = readable(given);
-      const reply = async (index: KnowledgeIndex) => {
+      const reply = async (whole: KnowledgeIndex) => {
+        const index = whole.forMessage();
         const asked = mayHandOver(turn) && wantsPerson(turn, index);
         return { asked, ...(asked ? handedOver(turn, index) : await answer(turn, index)) };
       };

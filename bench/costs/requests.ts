@@ -208,10 +208,17 @@ function toolCall(name: string, args: object) {
   return { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } };
 }
 
-const cut = (text: string, length: number) => [...text.repeat(length)].slice(0, length).join("");
+const cut = (text: string, length: number) =>
+  [...text.repeat(Math.ceil((2 * length) / text.length))].slice(0, length).join("");
+/** Words that no text has, in questions of several parts. */
+const unknown = Array.from({ length: 1_600 }, (_, n) => {
+  const word = `${n * 7_919}`.replaceAll(/\d/g, (digit) => "qxzwkvjyph".charAt(Number(digit)));
+  return `${word.padEnd(20, "x")}${n % 40 === 39 ? "?\n" : n % 8 === 7 ? ", topic" : ""} `;
+}).join("");
 const scripts = {
   English: "topic 7 and words, ",
   "short sentences": "zq, ",
+  "unknown words": unknown,
   "one letter": "a",
   Han: "中文字",
   "rare Han": costly,

@@ -21,7 +21,14 @@ import { inTurns, ofEach, portion, type Steps, visitAll } from "../text/steps.ts
 import { type Embed, Meanings, type Near } from "./meaning.ts";
 import { type Called, Names } from "./names.ts";
 import { PostingsBuilder } from "./postings.ts";
-import { type Finding, namesOf, type Question, Ranking } from "./ranking.ts";
+import {
+  type Finding,
+  namesOf,
+  type Question,
+  Ranking,
+  type Remembered,
+  rememberNothing,
+} from "./ranking.ts";
 import { textTerms } from "./terms.ts";
 
 /** A section that was found for a question. */
@@ -66,6 +73,21 @@ const worthOfMeaning = 0.5;
 /** The maximum length of a section that is told to a model as a whole, in code units. */
 const wholeSection = 3_000;
 
+/** What one message has asked, and what was found. */
+interface Asked {
+  readonly questions: Map<string, Question>;
+  readonly findings: Map<Question, readonly Finding[]>;
+  readonly nearest: Map<string, Promise<readonly Near[]>>;
+  readonly remembered: Remembered;
+}
+
+/** What is known under a key, or else is made now. Without `known`, nothing is kept. */
+function once<Key, Value>(known: Map<Key, Value> | undefined, key: Key, make: () => Value): Value {
+  const value = known?.get(key) ?? make();
+  known?.set(key, value);
+  return value;
+}
+
 /** A twin's knowledge, ready to be searched. */
 export class KnowledgeIndex {
   readonly language: Language;
@@ -86,6 +108,7 @@ export class KnowledgeIndex {
   readonly parts: ReadonlyMap<string, Part>;
   readonly #sections: readonly Section[];
   readonly #meanings: Meanings | undefined;
+  readonly #asked: Asked | undefined;
 
   /** @internal Use {@link createKnowledgeIndex}. */
   constructor(
@@ -97,6 +120,7 @@ export class KnowledgeIndex {
     ranking: Ranking,
     meanings: Meanings | undefined,
     parts: ReadonlyMap<string, Part>,
+    asked?: Asked,
   ) {
     this.language = language;
     this.voice = voice;
@@ -109,11 +133,27 @@ export class KnowledgeIndex {
     this.#sections = sections;
     this.#meanings = meanings;
     this.parts = parts;
+    this.#asked = asked;
+  }
+
+  /** @internal The same for one message, whose parts are asked again and again: each is read, and looked for, once. */
+  forMessage(): KnowledgeIndex {
+    const { topics, language, passages, names, ranking, parts } = this;
+    const text = { ...this, sections: this.#sections };
+    const asked = {
+      questions: new Map(),
+      findings: new Map(),
+      nearest: new Map(),
+      remembered: rememberNothing(),
+    };
+    return new KnowledgeIndex(text, topics, language, passages, names, ranking, this.#meanings, parts, asked);
   }
 
   /** The sections whose meaning is nearest to a question's, best first. Empty without `embed`, or while that is away. */
   async nearest(question: string): Promise<readonly Near[]> {
-    return (await this.#meanings?.nearest(withoutMiddle(question))) ?? [];
+    const meanings = this.#meanings;
+    if (!meanings) return [];
+    return once(this.#asked?.nearest, question, () => meanings.nearest(withoutMiddle(question)));
   }
 
   /** The sections that fit a question best, best first: what a model should know to answer it. */
@@ -141,12 +181,14 @@ export class KnowledgeIndex {
 
   /** Reads a question, of which the middle is left out where it is long, if need be together with an earlier one. */
   read(question: string, earlier = ""): Question {
-    return this.ranking.read(withoutMiddle(question), withoutMiddle(earlier));
+    return once(this.#asked?.questions, `${earlier}\0${question}`, () =>
+      this.ranking.read(withoutMiddle(question), withoutMiddle(earlier), this.#asked?.remembered),
+    );
   }
 
   /** Passages that are related to a question, best first. */
   find(question: Question): readonly Finding[] {
-    return this.ranking.find(question);
+    return once(this.#asked?.findings, question, () => this.ranking.find(question, this.#asked?.remembered));
   }
 
   /** What words and meaning find, best first. A section is as certain as if each of them were right by itself. */

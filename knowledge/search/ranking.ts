@@ -6,7 +6,7 @@
 
 import { guessLanguage, type Language } from "../languages/mod.ts";
 import type { Passage } from "../text/passages.ts";
-import type { Postings } from "./postings.ts";
+import type { Postings, TermList } from "./postings.ts";
 import { isSpaced, numberOf, pairOf, type Terms, termsOf, textTerms, wholeOf, wordsOf } from "./terms.ts";
 
 /** A term of a question. */
@@ -105,6 +105,28 @@ function certaintyOf(features: Features): number {
   return 1 / (1 + Math.exp(-sum));
 }
 
+/** The terms of a passage's names, and of each of its sentences. */
+interface PassageRead {
+  readonly names: readonly TermList[];
+  readonly sentences: readonly TermList[];
+}
+
+/** What was read for a message, whose parts are asked again and again. */
+export interface Remembered {
+  readonly passages: Map<Passage, PassageRead>;
+  /** Words that the twin does not know, with the terms of what they may mean. */
+  readonly respelt: Map<string, readonly number[]>;
+}
+
+/** How many passages are remembered: one takes up to some 60 KB. */
+const mostPassagesRead = 64;
+/** How many words are respelt for a message: one is compared with two thousand others. */
+const mostRespelt = 8;
+
+export function rememberNothing(): Remembered {
+  return { passages: new Map(), respelt: new Map() };
+}
+
 interface Candidate {
   readonly passage: Passage;
   readonly rank: number;
@@ -131,7 +153,7 @@ export class Ranking {
   }
 
   /** Reads a question. `earlier`: what was asked before, of which the words together count about half of the question's. */
-  read(text: string, earlier = ""): Question {
+  read(text: string, earlier = "", remembered = rememberNothing()): Question {
     const terms = new Map<number, QuestionTerm>();
     const short = new Map<number, number>();
     const words = new Map<string, Terms>();
@@ -164,11 +186,11 @@ export class Ranking {
       }
       if (!stop && allOf(own).length > 0) words.set(word, own);
       if (!stop && !respelt.has(word))
-        for (const term of this.#respell(word, spoken)) add(term, respeltWeight, false);
+        for (const term of this.#respell(word, spoken, remembered)) add(term, respeltWeight, false);
       respelt.add(word);
       last = word;
     }
-    if (earlier !== "") this.#addEarlier(this.read(earlier), terms, short);
+    if (earlier !== "") this.#addEarlier(this.read(earlier, "", remembered), terms, short);
     return { terms, short, words };
   }
 
@@ -198,11 +220,11 @@ export class Ranking {
   }
 
   /** Passages that share something with the question, best first. */
-  find(question: Question): Finding[] {
+  find(question: Question, remembered = rememberNothing()): Finding[] {
     const { terms } = question;
     const worths = [...terms].map(([term, { worth }]) => [term, worth] as const);
     const ranks = this.postings.rank(worths, mostCandidates);
-    const looks = ranks.map(([at, rank]) => this.#look(at, rank, question));
+    const looks = ranks.map(([at, rank]) => this.#look(at, rank, question, remembered));
     const [most, mostShort] = [
       Math.max(...looks.map(({ rank }) => rank)),
       Math.max(...looks.map((one) => one.short)),
@@ -244,51 +266,54 @@ export class Ranking {
   }
 
   /** The terms of a word that the twin knows, for one that it doesn't and that differs in a letter. */
-  #respell(word: string, { letters }: Language): readonly number[] {
+  #respell(word: string, { letters }: Language, { respelt }: Remembered): readonly number[] {
     const isKnown = (other: string) => this.postings.has(wholeOf(other));
     if (word.length < shortestRespelt || word.length > 20 || !isSpaced(word) || isKnown(word)) return [];
     if (/[\p{Nd}\p{Script=Hangul}]/u.test(word)) return [];
-    const alphabet = [...(/[a-z]/u.test(word) ? latin : ""), ...letters, ...this.#language.letters];
-    for (let at = 0; at <= word.length; at++) {
-      const [before, after] = [word.slice(0, at), word.slice(at + 1)];
-      const swapped = before + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2);
-      const others = alphabet.flatMap((letter) => [
-        before + letter + word.slice(at),
-        before + letter + after,
-      ]);
-      const found = [before + after, swapped, ...others].find(isKnown);
-      if (found !== undefined) return allOf(termsOf(found));
+    const known = respelt.get(word);
+    if (known || respelt.size === mostRespelt) return known ?? [];
+    const alphabet = new Set([...(/[a-z]/u.test(word) ? latin : ""), ...letters, ...this.#language.letters]);
+    let terms: readonly number[] = [];
+    for (const other of variantsOf(word, alphabet)) {
+      if (!isKnown(other)) continue;
+      terms = allOf(termsOf(other));
+      break;
     }
-    return [];
+    respelt.set(word, terms);
+    return terms;
   }
 
   /** Looks at a passage's own words: what its heading has of the question, its best sentence, and its shorter n-grams. */
-  #look(at: number, rank: number, { terms, short }: Question) {
+  #look(at: number, rank: number, { terms, short }: Question, { passages }: Remembered) {
     const passage = this.#passages[at];
     if (!passage) throw new Error(`There is no passage ${at}.`);
-    const { text, indexed = text } = passage;
+    const { names, sentences } = passages.get(passage) ?? this.#readPassage(passage);
+    if (passages.size < mostPassagesRead) passages.set(passage, { names, sentences });
     const inNames = new Map<number, number>();
     const inText = new Map<number, number>();
     const count = (counts: Map<number, number>, found: readonly number[]) => {
       for (const term of found) if (short.has(term)) counts.set(term, (counts.get(term) ?? 0) + 1);
     };
     const heading = new Set<number>();
-    for (const name of namesOf(passage)) {
-      const read = textTerms(name, this.#language);
-      for (const term of read.terms) heading.add(term);
-      count(inNames, read.short);
+    for (const name of names) {
+      for (const term of name.terms) heading.add(term);
+      count(inNames, name.short);
     }
+    const worthOf = (term: number) => {
+      const asked = terms.get(term);
+      return asked && !asked.stop ? asked.worth : 0;
+    };
+    const inHeading = sum([...heading].map(worthOf));
     const all = new Set(heading);
     let sentence = 0;
-    for (const words of sentencesOf(indexed.slice(0, longestPassage))) {
-      const read = textTerms(words, this.#language);
-      const seen = new Set(read.terms.filter((term) => terms.has(term)));
-      for (const term of seen) all.add(term);
-      let sum = 0;
-      for (const [term, { worth, stop }] of terms)
-        if (!stop && (seen.has(term) || heading.has(term))) sum += worth;
-      sentence = Math.max(sentence, sum);
-      count(inText, read.short);
+    for (const words of sentences) {
+      let said = inHeading;
+      for (const term of new Set(words.terms.filter((each) => terms.has(each)))) {
+        all.add(term);
+        if (!heading.has(term)) said += worthOf(term);
+      }
+      sentence = Math.max(sentence, said);
+      count(inText, words.short);
     }
     let shortRank = 0;
     for (const [term, worth] of short)
@@ -301,6 +326,15 @@ export class Ranking {
       sentence,
       heading,
       all,
+    };
+  }
+
+  #readPassage(passage: Passage): PassageRead {
+    const { text, indexed = text } = passage;
+    const read = (part: string) => textTerms(part, this.#language);
+    return {
+      names: namesOf(passage).map(read),
+      sentences: sentencesOf(indexed.slice(0, longestPassage)).map(read),
     };
   }
 
@@ -423,4 +457,17 @@ function cutTogether(names: readonly string[], askedAs: readonly string[], text:
 /** The sentences of a text. Thai ends them with a space. */
 function sentencesOf(text: string): string[] {
   return text.split(/(?<=[.!?…]["»”’)]?)\s+|(?<=[。！？।؟])|\n+|(?<=\p{Script=Thai})\s+/u);
+}
+
+/** The words that differ from a word in a letter, or in the order of two. */
+function* variantsOf(word: string, alphabet: Iterable<string>): Generator<string> {
+  for (let at = 0; at <= word.length; at++) {
+    const [before, after] = [word.slice(0, at), word.slice(at + 1)];
+    yield before + after;
+    yield before + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2);
+    for (const letter of alphabet) {
+      yield before + letter + word.slice(at);
+      yield before + letter + after;
+    }
+  }
 }

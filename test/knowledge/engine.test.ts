@@ -15,6 +15,7 @@ import {
   type KnowledgeSource,
   readDocument,
 } from "../../knowledge/mod.ts";
+import { Postings } from "../../knowledge/search/postings.ts";
 import { createManualClock, settle } from "../support/clock.ts";
 import { ask, createTwin, keeper, wordsOf } from "./keeper.ts";
 
@@ -101,6 +102,29 @@ test("overlong words and questions are cut before they cost memory or time", asy
   const words = Array.from({ length: 6000 }, (_, index) => `w${index}q`).join(" ");
   assert.ok((await wordsOf(words)).length <= 40);
   assert.deepEqual((await ask(words)).sources, []);
+});
+
+test("what a message says again and again is looked for once", async (t) => {
+  const said = "Much is said in few words. ".repeat(40);
+  const sections = Array.from({ length: 40 }, (_, n) => `## Topic ${n}\n\nTopic ${n} has words. ${said}`);
+  const { mock } = t.mock.method(Postings.prototype, "rank");
+  const content = "topic words said? ".repeat(220);
+  const history = Array.from({ length: 4 }, () => ({ role: "user" as const, content }));
+  await ask(content, { twin: createTwin(sections.join("\n\n")), history });
+  assert.ok(mock.callCount() > 0 && mock.callCount() <= 4, `looked for ${mock.callCount()} times`);
+});
+
+test("of a message's words that the text does not have, eight are compared with those that it has", async (t) => {
+  const { mock } = t.mock.method(Postings.prototype, "has");
+  const word = (n: number) =>
+    `${n}`.replaceAll(/\d/g, (digit) => "qxzwkvjyph".charAt(Number(digit))).padEnd(20, "x");
+  const parts = Array.from({ length: 25 }, (_, n) =>
+    Array.from({ length: 7 }, (_, at) => word(1_000 + 7 * n + at)).join(" "),
+  );
+  await ask(parts.map((part, at) => (at % 5 === 4 ? `${part}?\n` : `${part}, `)).join(""), {
+    twin: createTwin(keeper),
+  });
+  assert.ok(mock.callCount() < 20_000, `${mock.callCount()} words were compared`);
 });
 
 test("of a message and those before it, as much is read as of 4,000 characters, however long they are", async (t) => {
