@@ -159,7 +159,9 @@ async function connectRemotely(settings: Settings, url: string, sub: string): Pr
   return {
     manage(path, init = {}) {
       const headers = { ...Object.fromEntries(new Headers(init.headers)), authorization: `Bearer ${token}` };
-      return fetch(`${url}/api/v1${path}`, { ...init, headers });
+      return fetch(`${url}/api/v1${path}`, { ...init, headers }).catch((cause: unknown) => {
+        throw new ConfigError(`The server at ${url} cannot be reached any more.`, { cause });
+      });
     },
     client: new TwinClient({
       baseUrl: url,

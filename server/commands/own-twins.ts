@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { codeOf } from "../../adapters/system.ts";
 import { readTwinFolder, type WrittenTwin } from "../../adapters/twin-files/mod.ts";
-import { isJsonObject, isString } from "../../core/base/json.ts";
+import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { visibleLine } from "../../core/base/visible.ts";
 import type { TestResults } from "../../core/twins/reader.ts";
 import type { CommandConfig } from "../command-line.ts";
@@ -115,8 +115,8 @@ async function pushTwin(
   for (const document of documents) {
     const at = documentPath(id, document.path);
     if (stored.get(document.path) === document.bytes.length) {
-      const known = await twins.send(at);
-      if (known.ok && isEqual(new Uint8Array(await known.arrayBuffer()), document.bytes)) continue;
+      const known = await granted(twins.send(at), `${id}: ${document.path}`);
+      if (isEqual(new Uint8Array(await known.arrayBuffer()), document.bytes)) continue;
     }
     steps.push({
       line: `${id}: ${document.path} ${stored.has(document.path) ? "changed" : "added"}`,
@@ -159,9 +159,8 @@ async function takeBack(twins: ManagedTwins, path: string, version: number): Pro
 }
 
 async function currentVersion(twins: ManagedTwins, path: string): Promise<number> {
-  const { data } = (await (await twins.send(`${path}/versions?limit=1`)).json()) as {
-    data: { version: number }[];
-  };
+  const answer = await granted(twins.send(`${path}/versions?limit=1`), path);
+  const { data } = (await answer.json()) as { data: { version: number }[] };
   return data[0]?.version ?? 0;
 }
 
@@ -194,8 +193,8 @@ export async function pullTwins(folder: string, twins: ManagedTwins): Promise<st
     for (const path of documents) {
       if (path.split("/").some((name) => name === "" || name.startsWith(".") || name.includes("\\")))
         throw new ConfigError(`The server has a document whose path leads elsewhere: ${quote(path)}.`);
-      const answer = await twins.send(documentPath(id, path));
-      if (answer.ok) await write(join(dirname(file), path), new Uint8Array(await answer.arrayBuffer()));
+      const answer = await granted(twins.send(documentPath(id, path)), `${id}: ${path}`);
+      await write(join(dirname(file), path), new Uint8Array(await answer.arrayBuffer()));
     }
   }
   return lines;
@@ -213,19 +212,18 @@ function documentPath(id: string, path: string): string {
 async function readOwn(twins: ManagedTwins, id: string): Promise<Uint8Array | undefined> {
   const answer = await twins.send(`/twins/${encodeURIComponent(id)}/file`);
   if (answer.status === 404) {
-    const { error } = (await answer.json()) as { error: { code: string } };
-    if (error.code === "twin_not_found") return undefined;
+    if ((await errorOf(answer)).code === "twin_not_found") return undefined;
     throw new ConfigError("The server has no twins that owners make: its MAX_TWINS is 0, or it is too old.");
   }
-  if (!answer.ok) throw new ConfigError((await faultsOf(answer, id)).join(" "));
-  return new Uint8Array(await answer.arrayBuffer());
+  return new Uint8Array(await (await granted(answer, id)).arrayBuffer());
 }
 
 /** The lengths of a twin's documents, by path. */
 async function listDocuments(twins: ManagedTwins, id: string): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for (let page = 1; ; page++) {
-    const answer = await twins.send(`/twins/${encodeURIComponent(id)}/documents?limit=100&page=${page}`);
+    const path = `/twins/${encodeURIComponent(id)}/documents?limit=100&page=${page}`;
+    const answer = await granted(twins.send(path), id);
     const { data, pagination } = (await answer.json()) as {
       data: { path: string; bytes: number }[];
       pagination: { hasMore: boolean };
@@ -235,9 +233,23 @@ async function listDocuments(twins: ManagedTwins, id: string): Promise<Map<strin
   }
 }
 
+/** An answer that has what was asked for. Rejects with why there is none. */
+async function granted(answer: Response | Promise<Response>, what: string): Promise<Response> {
+  const given = await answer;
+  if (!given.ok) throw new ConfigError((await faultsOf(given, what)).join(" "));
+  return given;
+}
+
+/** The error of an answer that refuses. That of a proxy has a page of its own. */
+async function errorOf(answer: Response): Promise<JsonObject> {
+  const body: unknown = await answer.json().catch(() => undefined);
+  const error = isJsonObject(body) && isJsonObject(body.error) ? body.error : {};
+  return { message: `the server's answer has the status ${answer.status}`, ...error };
+}
+
 /** Lines that say why something was refused, with the line of the file where there is one. */
 async function faultsOf(answer: Response, file: string): Promise<string[]> {
-  const { error } = (await answer.json()) as { error: { message: string; details?: unknown } };
+  const error = await errorOf(answer);
   const details = isJsonObject(error.details) ? error.details : {};
   if (Array.isArray(details.failed)) return failuresOf(details.failed as TestResults["failed"], file);
   const fields: readonly unknown[] = Array.isArray(details.fields) ? details.fields : [];

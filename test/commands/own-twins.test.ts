@@ -118,3 +118,36 @@ test("what the folder lacks is deleted where it is pruned, and the operator's tw
   ]);
   assert.deepEqual(await twins.list(), ["echo", "odd", "private"]);
 });
+
+test("a proxy's refusals end push and pull with a line, and nothing is left out or half sent", async () => {
+  await using there = await open();
+  const { folder, twins, write } = there;
+  await write({ "odd/twin.md": odd, "odd/a.md": "# A\n\nb\n", "odd/b.md": "# B\n\nc\n" });
+  await pushTwins(folder, twins, run);
+  /** The twins behind a proxy that answers the first request of a kind itself. */
+  const behindProxy = (method: string, pattern: RegExp) => {
+    let isAway = true;
+    return {
+      ...twins,
+      async send(path: string, init: RequestInit = {}) {
+        if (!isAway || (init.method ?? "GET") !== method || !pattern.test(path))
+          return twins.send(path, init);
+        isAway = false;
+        return new Response("<html>", { status: 502, headers: { "content-type": "text/html" } });
+      },
+    };
+  };
+  const problem = /the server's answer has the status 502/;
+  const elsewhere = join(folder, ".pulled");
+  for (const pattern of [/\/file/, /\/documents\?/, /b\.md/]) {
+    await assert.rejects(pullTwins(elsewhere, behindProxy("GET", pattern)), problem);
+  }
+  await write({ "odd/a.md": "# A\n\nd\n", "odd/b.md": "# B\n\ne\n" });
+  for (const pattern of [/\/file/, /\/documents\?/, /\/versions/]) {
+    await assert.rejects(pushTwins(folder, behindProxy("GET", pattern), run), problem);
+  }
+  const { lines, refused } = await pushTwins(folder, behindProxy("PUT", /b\.md/), run);
+  assert.ok(refused);
+  assert.match(lines.join(), /b\.md: the server's answer has the status 502/);
+  assert.equal(await (await twins.send("/twins/odd/documents/a.md")).text(), "# A\n\nb\n");
+});
