@@ -6,11 +6,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createTwinReader } from "../../adapters/twin-text/mod.ts";
+import { signToken } from "../../core/auth/jwt.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import { mergeTexts } from "../../web/playground/twins/difference.ts";
 import { createRandom, type Random } from "../simulation/world.ts";
 import { createManualClock } from "../support/clock.ts";
-import { dataOf, inProcess, openFixture, startOfTests } from "../support/harness.ts";
+import { dataOf, fixtureSecret, inProcess, openFixture, startOfTests } from "../support/harness.ts";
 
 const seeds = 4;
 const editors = 3;
@@ -49,7 +50,8 @@ async function simulate(seed: number): Promise<{ readonly merged: number; readon
   const options = { store: createMemoryStore(), ownTwins: { reader: createTwinReader() } };
   await using one = await openFixture(inProcess, options, clock);
   await using other = await openFixture(inProcess, options, clock);
-  const jwt = await one.token();
+  // The test's time passes the faster the slower the machine is.
+  const jwt = await signToken({ secret: fixtureSecret, sub: "alice", expiresInSeconds: 30 * 86_400, clock });
   /** The text of each version, and what its maker says that it was made of. */
   const texts = new Map<number, string>();
   const madeOf = new Map<number, string>();
