@@ -7,9 +7,10 @@
 import { systemClock } from "../core/base/clock.ts";
 import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "../core/twins/engine.ts";
 import { asksForSomebody } from "./asking-for-a-person.ts";
-import { cacheIndexes, type KnowledgeSource, toSource } from "./briefing.ts";
+import { type KnowledgeSource, toSource } from "./briefing.ts";
 import { joints } from "./languages/texts.ts";
 import { type KnowledgeIndex, type KnowledgeIndexOptions, withoutMiddle } from "./search/index.ts";
+import { cacheIndexes } from "./search/indexes.ts";
 import type { Finding, Question } from "./search/ranking.ts";
 import { pointsBack, recognizeSmallTalk, refersBack, withoutSmallTalk } from "./small-talk.ts";
 import { chat, rotate, say } from "./speech.ts";
