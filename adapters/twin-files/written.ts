@@ -4,8 +4,9 @@
  * @module
  */
 
+import { join } from "node:path";
 import { usualEngines } from "../twin-text/mod.ts";
-import { listDocuments, listTwinFiles, readWithin } from "./documents.ts";
+import { listDocuments, listTwinFiles, look, readWithin } from "./documents.ts";
 import { idOfName, parseTwinFile } from "./file.ts";
 
 /** A twin's file and documents, byte for byte. */
@@ -32,6 +33,7 @@ export interface WrittenTwin {
 export async function readTwinFolder(folder: string): Promise<WrittenTwin[]> {
   const twins: WrittenTwin[] = [];
   for (const file of await listTwinFiles(folder)) {
+    if (!(await look(join(folder, file)))) continue; // a folder, or a broken link
     const bytes = await readWithin(folder, file);
     const documents: { path: string; bytes: Uint8Array }[] = [];
     for (const { path } of await listDocuments(folder, file)) {

@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
@@ -150,4 +150,13 @@ test("a proxy's refusals end push and pull with a line, and nothing is left out 
   assert.ok(refused);
   assert.match(lines.join(), /b\.md: the server's answer has the status 502/);
   assert.equal(await (await twins.send("/twins/odd/documents/a.md")).text(), "# A\n\nb\n");
+});
+
+test("what looks like a twin's file, and is none, is passed over", async () => {
+  await using there = await open();
+  const { folder, twins, write } = there;
+  await write({ "odd.md": odd, "old.md/twin.md": odd });
+  await symlink(join(folder, "nowhere"), join(folder, "gone.md"));
+  assert.deepEqual(await pushTwins(folder, twins, run), { lines: ["odd: new"], refused: false });
+  assert.deepEqual(await pullTwins(folder, twins), []);
 });
