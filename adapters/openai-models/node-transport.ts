@@ -17,6 +17,8 @@ import type { ModelListener, ModelTransport } from "./transport.ts";
 const keptMs = 30_000;
 /** How long connecting may take, in milliseconds. */
 const connectMs = 10_000;
+/** How many early responses, such as 103, may come before the one that counts: a server may send them without end. */
+const mostEarly = 20;
 
 /**
  * Creates a {@link ModelTransport} for Node. Its unused connections do not keep the process alive.
@@ -60,6 +62,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #listener: ModelListener;
   #controller: Dispatcher.DispatchController | undefined;
   #decompressor: Duplex | undefined;
+  #early = 0;
   #closed = false;
 
   constructor(listener: ModelListener) {
@@ -79,11 +82,15 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
-    if (status < 200) return; // such as early hints
+    if (status < 200) {
+      if (++this.#early > mostEarly)
+        controller.abort(new Error("The server sends early responses without end."));
+      return;
+    }
     this.#decompressor = decompressorFor(toText(headers["content-encoding"]), this.#listener);
     this.#listener.begin(status, { get: (name) => toText(headers[name.toLowerCase()]) });
   }

@@ -15,6 +15,7 @@ import {
   transports,
   turn,
 } from "./fixture.ts";
+import type { Script } from "./model-server.ts";
 import * as model from "./model-server.ts";
 
 /** A piece of text from a server that puts a finish reason into every chunk. */
@@ -98,6 +99,21 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.match(inspect(error), /ECONNREFUSED/);
       assert.equal(clock.pauses.length, 2);
     });
+
+    // `fetch` leaves early responses out, and cannot tell how many there were.
+    if (transport !== fetchTransport)
+      test("early responses without end are a model_error", async (t) => {
+        const early: Script = ({ socket }) => {
+          const send = () => {
+            while (socket?.write("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(100)));
+          };
+          socket?.on("drain", send);
+          send();
+        };
+        const { server, reply } = await start(t, transport, [early], { clock: createHastyClock() });
+        assert.match(inspect(await failure(reply())), /early responses without end/);
+        await (await server.received(0)).closed;
+      });
 
     test("a connection that breaks after the first byte is not retried", async (t) => {
       const { server, engine, out } = await start(t, transport, [], { clock: createHastyClock() });
