@@ -7,7 +7,7 @@
 import process from "node:process";
 import { createInterface, type Interface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import { type TwinClient, TwinServiceError } from "../../client/mod.ts";
+import { type Message, type TwinClient, TwinServiceError } from "../../client/mod.ts";
 import { visible, visibleLine } from "../../core/base/visible.ts";
 import type { CommandConfig } from "../command-line.ts";
 import { connectToTwins, findTwin, whileOpen } from "./client.ts";
@@ -19,8 +19,9 @@ export interface Terminal {
 }
 
 /**
- * Reads a line, sends it, shows the reply as it is written, and starts over until the input ends. Ctrl-C stops a reply
- * that is being written, and otherwise the conversation.
+ * Reads a line, sends it, shows the reply as it is written, and starts over until the input ends. Where calls wait for the
+ * person, the next line allows them, or goes on without. Ctrl-C stops a reply that is being written, and otherwise the
+ * conversation.
  */
 export async function chat(client: TwinClient, twinId: string, { input, output }: Terminal): Promise<void> {
   const twin = await findTwin(client, twinId);
@@ -30,17 +31,26 @@ export async function chat(client: TwinClient, twinId: string, { input, output }
   const isTerminal = input.isTTY === true;
   const lines = createInterface({ input, output, terminal: isTerminal, prompt: isTerminal ? "> " : "" });
   let stopReply: (() => void) | undefined;
+  let pending: NonNullable<Message["pendingCalls"]> = [];
   lines.on("SIGINT", () => (stopReply ? stopReply() : lines.close()));
   for await (const line of promptedLines(lines)) {
-    const reply = client.messages.stream(id, { content: line });
+    const isYes = pending.length > 0 && /^y(es)?$/i.test(line.trim());
+    const calls = Object.fromEntries(pending.map(({ callId }) => [callId, "approve" as const]));
+    const reply = client.messages.stream(id, isYes ? { calls } : { content: line });
     stopReply = () => void reply.cancel().catch(() => {}); // one that has ended by then needs no stop
     output.write(`${name}: `);
     try {
       for await (const piece of reply.text) output.write(visible(piece));
-      output.write((await reply.final()).status === "cancelled" ? " (stopped)\n" : "\n");
+      const { status, content, pendingCalls } = await reply.final();
+      pending = pendingCalls ?? [];
+      const wanted = pending.map((call) => visibleLine(`${call.name} ${JSON.stringify(call.arguments)}`));
+      const asks = wanted.length > 0 ? `(wants to run ${wanted.join(" and ")}; y allows that)` : "";
+      const note = status === "cancelled" ? "(stopped)" : asks;
+      output.write(`${content && note && " "}${note}\n`);
     } catch (error) {
       if (!(error instanceof TwinServiceError)) throw error;
       output.write(`(${visibleLine(error.message)})\n`);
+      if (reply.messageId !== undefined) pending = []; // what is refused decides nothing
     }
     stopReply = undefined;
   }

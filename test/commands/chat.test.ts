@@ -1,0 +1,55 @@
+/**
+ * A conversation in the terminal with a twin whose calls wait for a yes.
+ */
+
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { TwinClient } from "../../client/mod.ts";
+import { createTwinList } from "../../core/mod.ts";
+import { chat } from "../../server/commands/chat.ts";
+import { openChat } from "../support/chat.ts";
+import { inProcess, newTwin } from "../support/harness.ts";
+
+test("calls that wait are shown, and run where the next line is a yes", async () => {
+  await using there = await openChat(inProcess, {
+    twins: createTwinList([
+      newTwin({ id: "scripted", name: "Clerk", engine: "scripted", confirm: ["orders/cancel"] }),
+    ]),
+  });
+  const client = new TwinClient({
+    baseUrl: "http://twins.test",
+    apiKey: there.key,
+    fetch: (input, init) => there.service.fetch(new Request(input, init)),
+  });
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  input.end("Cancel order 7\nYes\nAnd order 8\nNo, wait\n");
+  const talked = chat(client, "scripted", { input, output });
+  const told: [content: string, decisions: unknown][] = [];
+  for (const number of [7, undefined, 8, undefined]) {
+    const { turn, write, finish } = await there.engine.next();
+    told.push([turn.content, turn.decided?.calls.map(({ decision }) => decision)]);
+    const call = { callId: "a", name: "orders/cancel", arguments: { number } };
+    if (number === undefined) write("Well.");
+    finish(number === undefined ? {} : { finishReason: "tool_calls", pending: { calls: [call], state: "" } });
+  }
+  await talked;
+  output.end();
+  assert.deepEqual(told, [
+    ["Cancel order 7", undefined],
+    ["", ["approve"]],
+    ["And order 8", undefined],
+    ["No, wait", [undefined]],
+  ]);
+  assert.equal(
+    await text(output),
+    [
+      "Clerk: Hello!",
+      'Clerk: (wants to run orders/cancel {"number":7}; y allows that)',
+      "Clerk: Well.",
+      'Clerk: (wants to run orders/cancel {"number":8}; y allows that)',
+      "Clerk: Well.\n",
+    ].join("\n"),
+  );
+});
