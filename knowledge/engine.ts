@@ -5,6 +5,7 @@
  */
 
 import { systemClock } from "../core/base/clock.ts";
+import { yieldThread } from "../core/base/in-parts.ts";
 import { type PacingOptions, type Turn, type TwinEngine, writeWords } from "../core/twins/engine.ts";
 import { asksForSomebody } from "./asking-for-a-person.ts";
 import { type KnowledgeSource, toSource } from "./briefing.ts";
@@ -48,6 +49,8 @@ const mostNamesakes = 100;
 const lookBack = 4;
 /** How many questions of one message are answered. */
 const mostQuestions = 5;
+/** From how many passages on a search takes milliseconds, so that others get a turn before each. */
+const manyPassages = 10_000;
 /** At how many places a question may be two. */
 const mostJoints = 3;
 
@@ -224,6 +227,7 @@ function calledIn({ content, history }: Turn, index: KnowledgeIndex) {
 
 /** What answers the question, if necessary in the context of the conversation. */
 async function search(turn: Turn, index: KnowledgeIndex): Promise<Found | undefined> {
+  if (index.passages.length >= manyPassages) await yieldThread();
   const { content } = turn;
   const called = calledIn(turn, index);
   if (called?.alone) return quoteCalled(called.passage, turn, index, await lastSubject(turn, index));

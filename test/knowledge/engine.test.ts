@@ -114,6 +114,28 @@ test("what a message says again and again is looked for once", async (t) => {
   assert.ok(mock.callCount() > 0 && mock.callCount() <= 4, `looked for ${mock.callCount()} times`);
 });
 
+test("while a message's parts are looked for in a large text, others get a turn", async (t) => {
+  const twin = createTwin(Array.from({ length: 10_000 }, (_, n) => `## Topic ${n}\n\nWords.`).join("\n\n"));
+  const engine = createKnowledgeEngine();
+  await ask("What is topic 7?", { twin, engine });
+  let [searches, most] = [0, 0];
+  const rank = Postings.prototype.rank;
+  t.mock.method(Postings.prototype, "rank", function (this: Postings, ...asked: Parameters<typeof rank>) {
+    most = Math.max(most, ++searches);
+    return rank.apply(this, asked);
+  });
+  const turns = setInterval(() => {
+    searches = 0;
+  });
+  const parts = Array.from(
+    { length: 25 },
+    (_, n) => `odd topic zz${n} ${n % 5 === 4 ? "words?\n" : "words,"}`,
+  );
+  await ask(parts.join(" "), { twin, engine });
+  clearInterval(turns);
+  assert.ok(most > 0 && most <= 12, `${most} searches without a turn for others`);
+});
+
 test("of a message's words that the text does not have, eight are compared with those that it has", async (t) => {
   const { mock } = t.mock.method(Postings.prototype, "has");
   const word = (n: number) =>
