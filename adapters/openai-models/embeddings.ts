@@ -63,7 +63,7 @@ const requestMs = { question: 2_000, sections: 60_000 } as const;
 const longestVector = 4_096;
 const longestBase64 = 4 * Math.ceil((4 * longestVector) / 3);
 /** The longest answer, in bytes, and its most values: 16 vectors have less than two million bytes, unless they are indented. */
-const longestAnswer = { question: 1024 * 1024, sections: 4 * 1024 * 1024 } as const;
+const longestAnswer = { question: 1024 * 1024, sections: 8 * 1024 * 1024 } as const;
 const mostValues = 100_000;
 /** How long a server that failed is left alone, in milliseconds. */
 const pauseMs = 15_000;
