@@ -161,8 +161,13 @@ export class Requests {
   }
 
   #askForToken(): Promise<string | null> {
-    const asked = (async () => this.#connection.getToken())(); // what it throws is a rejection, too
-    asked.catch(() => this.#forget(asked)); // the next request asks again
+    const asked = (async () => this.#connection.getToken())().catch((cause: unknown) => {
+      this.#forget(asked); // the next request asks again
+      // As `fetch` says that it has no connection.
+      throw cause instanceof TypeError
+        ? new ConnectionError(`The token cannot be asked for (${cause.message}).`, { cause })
+        : cause;
+    });
     return asked;
   }
 

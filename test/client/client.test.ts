@@ -19,6 +19,7 @@ import {
 import { createGate } from "../support/gate.ts";
 import { type Fixture, openFixture, overSocket } from "../support/harness.ts";
 import { allOf } from "./collect.ts";
+import { hurry } from "./device.ts";
 
 /** A service that echoes, and a client with a full_access key. */
 async function openClient(): Promise<AsyncDisposable & { fixture: Fixture; client: TwinClient }> {
@@ -349,6 +350,21 @@ describe("getToken", () => {
       assert.equal((await client.twins.list()).data.length, 2);
     });
   }
+
+  test("that has no connection as it renews a token is asked again by whatever waits for that", async () => {
+    using _hurried = hurry();
+    await using fixture = await openFixture(overSocket);
+    const key = await fixture.key();
+    const noConnection = () => Promise.reject(new TypeError("fetch failed"));
+    const given = ["expired", noConnection, noConnection, key];
+    const getToken = async () => {
+      const next = given.shift() ?? assert.fail("asked once too often");
+      return typeof next === "string" ? next : next();
+    };
+    const client = new TwinClient({ baseUrl: fixture.url, getToken });
+    assert.equal((await client.twins.list()).data.length, 2);
+    assert.deepEqual(given, []);
+  });
 
   test("that gives the same token again ends in the 401", async () => {
     await using fixture = await openFixture(overSocket);

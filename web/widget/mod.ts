@@ -4,13 +4,7 @@
  * @module
  */
 
-import {
-  AuthenticationError,
-  ConnectionError,
-  InternalServerError,
-  TwinClient,
-  TwinServiceError,
-} from "../../client/mod.ts";
+import { AuthenticationError, InternalServerError, TwinClient, TwinServiceError } from "../../client/mod.ts";
 import { followEnd, h, icon, submitOnEnter } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
 import { speakIn } from "../shared/spoken.ts";
@@ -424,9 +418,7 @@ export class TwinChatElement extends Base {
   async #getToken(): Promise<string | null> {
     const url = this.getAttribute("token-url");
     if (url === null) return null;
-    const response = await fetch(url, { method: "POST" }).catch((cause: unknown) => {
-      throw new ConnectionError("The token cannot be asked for.", { cause });
-    });
+    const response = await fetch(url, { method: "POST" });
     const { status } = response;
     if (response.ok) {
       const { token, data } = await response.json();
