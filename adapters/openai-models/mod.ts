@@ -149,6 +149,7 @@ export function createOpenAIEngine(options: OpenAIOptions): TwinEngine {
   return {
     continues: continuation === "never" ? undefined : "partial",
     checkFormat: async (format) => (await formats()).formatProblem(format),
+    requireFormat: async (format, reply) => (await formats()).requireFormat(format, reply),
     prepare(twins) {
       if (twins.some(({ documents }) => documents.length > 0))
         void loadBriefings().then(({ prepare }) => prepare(twins));

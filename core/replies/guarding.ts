@@ -107,6 +107,7 @@ class Checkpoint implements ReplyOutput {
   readonly #abort = new AbortController();
   /** The reply's text that has passed. */
   #told: string;
+  #isReplaced = false;
   /** What waits, since when, and how long its first whole sentences are. */
   #waiting = "";
   #since = 0;
@@ -145,7 +146,11 @@ class Checkpoint implements ReplyOutput {
     try {
       if (await this.#check()) return { ...filtered, usage: result?.usage ?? null };
       if (this.#engineEnd === "too long") return { finishReason: "length", usage: null };
-      return await answering;
+      const ended = await answering;
+      const { format } = this.#turn;
+      if (format && this.#isReplaced && ended.finishReason === "stop")
+        await engine.requireFormat?.(format, this.#told);
+      return ended;
     } finally {
       signal.removeEventListener("abort", leave);
       this.#abort.abort();
@@ -179,6 +184,7 @@ class Checkpoint implements ReplyOutput {
 
   /** The text that has passed is held as well, for the guard. */
   #tell(text: string, told: string): void {
+    this.#isReplaced ||= told !== text;
     this.#output.hold(2 * (told.length - text.length));
     this.#told += told;
     this.#output.write(told);

@@ -163,6 +163,11 @@ export interface TwinEngine {
    * rejects. Absent: it knows no form but text.
    */
   checkFormat?(format: ReplyFormat): Promise<string | undefined>;
+  /**
+   * Rejects a whole reply that does not have a form: called where a guard has replaced some of what the engine wrote. Default:
+   * nothing is rejected.
+   */
+  requireFormat?(format: ReplyFormat, reply: string): Promise<void>;
   /** Called once for each attempt at a reply, after the question is stored. */
   reply(turn: Turn, output: ReplyOutput): Promise<EngineResult>;
   /**

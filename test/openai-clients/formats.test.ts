@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createOpenAIEngine } from "../../adapters/openai-models/mod.ts";
-import { createEchoEngine, createTwinList } from "../../core/mod.ts";
-import * as model from "../openai-models/model-server.ts";
+import { createEchoEngine, createTwinList, type Guard } from "../../core/mod.ts";
 import { tooMuchToCompile } from "../openai-models/hostile-schemas.ts";
+import * as model from "../openai-models/model-server.ts";
 import { type Body, serverThat } from "../openai-models/tools-fixture.ts";
 import { inProcess, newTwin } from "../support/harness.ts";
 import { assertParam, named, type OpenAIFixture, openOpenAI, readData } from "./fixture.ts";
@@ -26,11 +26,11 @@ interface Asked extends Body {
 }
 
 /** `/v1` with the twin `ada`, whose model answers with this text. */
-async function openWith(text: string, end: string = model.finish("stop")) {
+async function openWith(text: string, end: string = model.finish("stop"), guard?: Guard) {
   const transport = serverThat(() => model.delta(text) + end + model.endMarker);
   const openai = createOpenAIEngine({ baseUrl: "http://127.0.0.1:1/v1", transport, log: () => {} });
   const twins = createTwinList([newTwin({ id: "ada", engine: "openai" }), newTwin({ id: "echo" })]);
-  const api = await openOpenAI(inProcess, { twins, engines: { openai, echo: createEchoEngine() } });
+  const api = await openOpenAI(inProcess, { twins, engines: { openai, echo: createEchoEngine() }, guard });
   return { api, asked: transport.asked as Asked[] };
 }
 
@@ -69,6 +69,22 @@ describe("a reply in a form", { timeout: 300_000 }, () => {
     assert.equal(bodies.length, 4);
     for (const { response_format: told } of bodies)
       assert.deepEqual(told, { type: "json_schema", json_schema: form });
+  });
+
+  test("is checked as it is told, where a guard has replaced some of it", async () => {
+    for (const [told, expected] of [
+      ["37", [200, undefined]],
+      ['"unknown"', [502, "/age must be integer"]],
+    ] as const) {
+      const output = (text: string) => ({ replace: text.replace("36", told) });
+      const { api } = await openWith(person, undefined, { output });
+      await using _ = api;
+      for (const body of [{}, { store: false }]) {
+        const response = await respond(api, asked, body);
+        const text = await response.text();
+        assert.deepEqual([response.status, /\/age must be integer/.exec(text)?.[0]], expected, text);
+      }
+    }
   });
 
   test("may be any JSON, and text is the usual one", async () => {
