@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { createMemoryStore } from "../../core/store/mod.ts";
 import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { dataOf, inProcess, jsonRequest } from "../support/harness.ts";
 import { assertParam, type OpenAIFixture, openOpenAI, readData, startSeconds } from "./fixture.ts";
@@ -299,6 +300,25 @@ describe("a response", { timeout: 300_000 }, () => {
     const second = await read<ResponseBody>(respond(api, { previous_response_id: first.id }));
     for (const one of [first, second])
       await assertParam(api.send("DELETE", `/responses/${one.id}`), 400, "response_id");
+    assert.equal((await api.messages()).length, 4);
+  });
+
+  test("stays where something is said behind it while it is deleted", async () => {
+    const store = createMemoryStore();
+    let meanwhile: () => unknown = () => {};
+    await using api = await openOpenAI(inProcess, {
+      store: {
+        ...store,
+        async deleteConversation(...given) {
+          await meanwhile();
+          return store.deleteConversation(...given);
+        },
+      },
+    });
+    const first = await read<ResponseBody>(respond(api));
+    await api.fixture.clock.advance(1);
+    meanwhile = () => read(respond(api, { previous_response_id: first.id }));
+    await assertParam(api.send("DELETE", `/responses/${first.id}`), 400, "response_id");
     assert.equal((await api.messages()).length, 4);
   });
 
