@@ -240,6 +240,7 @@ for (const { name, skip, start } of representativeBrowsers) {
       await store("both", theirs);
       await save(page);
       await page.getByRole("button", { name: "Take theirs" }).click();
+      await page.getByText("Theirs is here").waitFor();
       assert.equal(await page.inputValue("#twin-text"), theirs);
       await page.getByRole("button", { name: "Put mine back" }).click();
       assert.equal(await page.inputValue("#twin-text"), mine);
