@@ -270,7 +270,10 @@ export const lines: readonly Line[] = [
     endless: true,
   },
   ...writes.map(([who, method, what, path, body, mayTake]) =>
-    lineOf({ who, what, method, path, ...(body && { body }) }, mayTake),
+    lineOf(
+      { who, what, method, path, ...(body && { body }), ...(path.includes("{id}") && { twin: "echo" }) },
+      mayTake,
+    ),
   ),
   ...said.flatMap(([what, twin, content, mayTake]) =>
     ["", "/stream"]
