@@ -5,6 +5,7 @@
  */
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { FairQueue } from "../base/fair-queue.ts";
 import { isJsonObject, isString } from "../base/json.ts";
 import { maskCredentials } from "../base/mask.ts";
 import type { Held } from "../base/memory-budget.ts";
@@ -56,6 +57,8 @@ type Find = (url: string) => MatchedPath;
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #find: Find;
+  /** Long bodies are parsed one at a time, and owners take turns. */
+  readonly #longBodies = new FairQueue(1);
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -147,7 +150,7 @@ export class Dispatcher {
       const { query, body } = await readInput(
         route,
         { request, fields, params, search },
-        { clock, received, holder: caller.reach },
+        { clock, received, takeTurn: () => this.#longBodies.take(caller.reach.owner, caller.reach.endUser) },
       );
       exchange.named = [body, query, params];
       if (takesBody(route)) await this.#lookAgain(exchange, route, caller);

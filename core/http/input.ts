@@ -5,10 +5,9 @@
  */
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { FairQueue } from "../base/fair-queue.ts";
 import { decodeInParts, yieldThread } from "../base/in-parts.ts";
 import { isJsonObject, measureJson } from "../base/json.ts";
-import type { Held, Holder } from "../base/memory-budget.ts";
+import type { Held } from "../base/memory-budget.ts";
 import { firstCharacters } from "../store/records.ts";
 import { validators } from "../wire/built/validators.ts";
 import { ApiError, type FieldError, tooMuchAtOnce, validationError } from "../wire/errors.ts";
@@ -46,6 +45,19 @@ interface RequestParts {
   readonly search: string;
 }
 
+/**
+ * Waits for the turn of a long body, and resolves with what ends it. A parser holds several times what it reads, and many that
+ * arrived at once would be parsed together: others have their turn between the steps of each.
+ */
+type TakeTurn = () => Promise<() => void>;
+
+/** How a request is read. */
+interface ReadOptions extends Pick<BodyOptions, "clock"> {
+  /** What its body holds. */
+  readonly received: Held;
+  readonly takeTurn: TakeTurn;
+}
+
 /** What a request says: the parameters and the body that its route names, checked. */
 export type Input = Pick<Call, "query" | "body">;
 
@@ -57,11 +69,7 @@ export type Input = Pick<Call, "query" | "body">;
 export async function readInput(
   route: Route,
   { request, fields, params, search }: Pick<Call, "fields" | "params"> & RequestParts,
-  {
-    clock,
-    received,
-    holder,
-  }: Pick<BodyOptions, "clock"> & { readonly received: Held; readonly holder: Holder },
+  { clock, received, takeTurn }: ReadOptions,
 ): Promise<Input> {
   const most = route.maxBodyBytes ?? maxBodyBytes;
   const isBodyOptional = route.isBodyOptional && fields.contentType === null;
@@ -77,7 +85,7 @@ export async function readInput(
   const bytes = await readBytes(request, fields, { clock, most, reserve });
   if (route.bytes) return { query, body: bytes };
   if (isBodyOptional && bytes.length > 0) requireJsonBody(fields, most);
-  const { body, bytesHeld } = await readJson(route, isBodyOptional ? emptyObject : bytes, holder);
+  const { body, bytesHeld } = await readJson(route, isBodyOptional ? emptyObject : bytes, takeTurn);
   received.release(); // its bytes, which are gone
   reserve(bytesHeld);
   return { query, body };
@@ -85,21 +93,15 @@ export async function readInput(
 
 const emptyObject = utf8ToBytes("{}");
 
-/**
- * Where long bodies wait. A parser holds several times what it reads, and many that arrived at once would be parsed together:
- * others have their turn between the steps of each.
- */
-const longBodies = new FairQueue(1);
-
 /** A JSON body, checked, and what it holds then, in bytes. */
 async function readJson(
   route: Route,
   bytes: Uint8Array,
-  { owner, endUser }: Holder,
+  takeTurn: TakeTurn,
 ): Promise<{ readonly body: unknown; readonly bytesHeld: number }> {
   const isLong = bytes.length >= longBody;
   const pause = isLong ? yieldThread : undefined;
-  const endTurn = isLong ? await longBodies.take(owner, endUser) : undefined;
+  const endTurn = isLong ? await takeTurn() : undefined;
   try {
     const text = await decodeUtf8(bytes);
     await pause?.();
