@@ -311,8 +311,8 @@ async function send(
   const sent = await context.keyed.once(claim, async () => {
     const twin = await findTwin(twins, reach, twinId);
     if (!twin) {
-      await requireConversation(store, reach, conversationId); // it may have been deleted since it was cached
-      return twinNotFound();
+      const { answeredBy } = await requireConversation(store, reach, conversationId); // it may have been deleted since it was cached
+      if (answeredBy === "twin") return twinNotFound();
     }
     return replies.sendOrWait({
       conversationId,

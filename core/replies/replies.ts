@@ -25,7 +25,16 @@ import { RunningCounts, tellReached, tooManyRunning } from "./limits.ts";
 import { Recovery } from "./recovery.ts";
 import { startRetention } from "./retention.ts";
 import { RunningReplies, tellHost } from "./running.ts";
-import { type Said, type Say, type Send, type Sent, sayMessage, sendMessage, sendOrWait } from "./send.ts";
+import {
+  type Said,
+  type Say,
+  type Send,
+  type SendOrWait,
+  type Sent,
+  sayMessage,
+  sendMessage,
+  sendOrWait,
+} from "./send.ts";
 import { StoredReplies } from "./stored-reply.ts";
 import { replyUnstored, type UnstoredReply, type UnstoredTurn } from "./unstored.ts";
 
@@ -109,7 +118,7 @@ export class Replies {
   }
 
   /** Begins a reply, or, while a person answers, stores the question, which waits. */
-  sendOrWait(send: Send): Promise<Sent | Said> {
+  sendOrWait(send: SendOrWait): Promise<Sent | Said> {
     return this.#store(() => sendOrWait(this.#context, this.#running, send));
   }
 

@@ -11,7 +11,7 @@ import { type BeginReply, type BeginResult, type NotStored, StoreUnavailable } f
 import type { TokenBudget, TokenReservation } from "../store/token-budgets.ts";
 import type { HistoryMessage, ReplyFormat } from "../twins/engine.ts";
 import { type Twin, twinRevision } from "../twins/twins.ts";
-import { ApiError, tooMuchAtOnce, validationError } from "../wire/errors.ts";
+import { ApiError, tooMuchAtOnce, twinNotFound, validationError } from "../wire/errors.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import { decide } from "./decisions.ts";
 import type { ReplyFeed } from "./feed.ts";
@@ -50,6 +50,12 @@ export interface Send extends Placed {
   readonly decisions?: Decisions | undefined;
   /** What the request holds of its body: from now on, the reply counts it. Absent: nothing. */
   readonly received?: Held | undefined;
+}
+
+/** A message to send, or to keep for the person who answers, checked. */
+export interface SendOrWait extends Omit<Send, "twin"> {
+  /** The conversation's twin. Undefined: it is gone, so that only a person can answer. */
+  readonly twin: Twin | undefined;
 }
 
 /** A message to store without a reply, checked. */
@@ -93,17 +99,24 @@ export function sendMessage(context: ReplyContext, running: RunningReplies, send
  * Stores a question and its reply, and has the reply produced; or, while a person answers, the question alone, which waits.
  * Which of the two is decided by the transaction that stores it.
  */
-export function sendOrWait(context: ReplyContext, running: RunningReplies, send: Send): Promise<Sent | Said> {
-  const ask: Attempt<Begun | Alone> = askTwin(context, running, send);
+export function sendOrWait(
+  context: ReplyContext,
+  running: RunningReplies,
+  send: SendOrWait,
+): Promise<Sent | Said> {
+  const { twin } = send;
+  const ask: Attempt<Begun | Alone> = twin
+    ? askTwin(context, running, { ...send, twin })
+    : async () => twinNotFound();
   const wait = storeAlone(context, { ...send, role: "user", author: null }, true);
   return storeInPlace(context, running, send, async (place) => {
-    for (let attempt = ask; ; attempt = attempt === ask ? wait : ask) {
-      const result = await attempt(place);
-      if (!("result" in result) || result.result !== "answered_by") return result;
-      if (send.decisions) {
+    for (let waits = twin === undefined; ; waits = !waits) {
+      if (waits && send.decisions) {
         const message = "must be left out: a person answers in this conversation";
         throw validationError([{ path: "calls", message }]);
       }
+      const result = await (waits ? wait : ask)(place);
+      if (!("result" in result) || result.result !== "answered_by") return result;
     }
   });
 }

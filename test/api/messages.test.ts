@@ -9,6 +9,7 @@ import {
   dataOf,
   eventsOf,
   newTwin,
+  removable,
   type Transport,
   textOf,
   transports,
@@ -294,15 +295,9 @@ for (const transport of transports) {
     });
 
     test("a message to a twin that its owner may no longer use is refused", async () => {
-      const twin = newTwin({ id: "scripted", engine: "scripted" });
-      let allowed = true;
-      await using chat = await openEcho(transport, {
-        twins: {
-          list: async () => ({ items: [], total: 0 }),
-          get: async () => (allowed ? twin : undefined),
-        },
-      });
-      allowed = false;
+      const { twins, remove } = removable(newTwin({ id: "scripted", engine: "scripted" }));
+      await using chat = await openEcho(transport, { twins });
+      remove();
       await assertErrorAnswer(await chat.send("Hi"), 404, "twin_not_found");
       assert.deepEqual((await list(chat)).messages, []);
     });

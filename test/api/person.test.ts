@@ -8,7 +8,15 @@ import { createTwinList, type HistoryMessage, type TwinEngine } from "../../core
 import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { readConversation } from "../support/event-reader.ts";
-import { assertErrorAnswer, dataOf, errorOf, inProcess, newTwin, transports } from "../support/harness.ts";
+import {
+  assertErrorAnswer,
+  dataOf,
+  errorOf,
+  inProcess,
+  newTwin,
+  removable,
+  transports,
+} from "../support/harness.ts";
 
 const said = { role: "assistant", content: "I am Eva.", author: "Eva" };
 
@@ -173,6 +181,20 @@ describe("messages without an engine", () => {
     await assertErrorAnswer(await change(other, "person"), 403, "insufficient_scope");
     const twin = await fixture.call("GET", "/twins/scripted", token);
     assert.equal((await dataOf<{ handover: boolean }>(twin)).handover, true);
+  });
+
+  test("while a person answers, questions wait also where the twin is gone", async () => {
+    const { twins, remove } = removable(newTwin({ id: "scripted", engine: "scripted" }));
+    await using chat = await openChat(inProcess, { twins });
+    await patch(chat, { answeredBy: "person" });
+    remove();
+    assert.equal((await chat.send("Are you there?")).status, 202);
+    assert.equal((await chat.post("/messages", said)).status, 201);
+    await chat.stream("And?");
+    assert.equal((await conversationOf(chat)).messageCount, 3);
+    await patch(chat, { answeredBy: "twin" });
+    await assertErrorAnswer(await chat.send("And now?"), 404, "twin_not_found");
+    assert.equal((await conversationOf(chat)).messageCount, 3);
   });
 
   test("the same Idempotency-Key stores it once, and the replay has its status", async () => {

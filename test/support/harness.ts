@@ -16,6 +16,7 @@ import {
   type Service,
   type ServiceOptions,
   type Twin,
+  type TwinSource,
 } from "../../core/mod.ts";
 import type { WebhookDelivery } from "../../core/store/deliverer.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
@@ -146,6 +147,20 @@ export function newTwin(twin: Partial<Twin> & { readonly id: string }): Twin {
     tools: [],
     confirm: [],
     ...twin,
+  };
+}
+
+/** A source with one twin, until it is removed. */
+export function removable(twin: Twin): { readonly twins: TwinSource; remove(): void } {
+  let items = [twin];
+  return {
+    twins: {
+      list: async () => ({ items, total: items.length }),
+      get: async (_, id) => items.find((each) => each.id === id),
+    },
+    remove() {
+      items = [];
+    },
   };
 }
 
