@@ -146,11 +146,11 @@ async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): 
   const { store, replies, twins } = context;
   const { reach } = call.caller;
   const { twin: twinId, question: content, conversation, requestKey = null } = asked;
-  const twin = (await findTwin(twins, reach, twinId)) ?? (await unknownTwin(context, reach));
   const body = { twin: twinId, content, conversation };
   const keyed = { fields: { ...fields, idempotencyKey: requestKey }, reach, body };
   const claim = claimOf(keyed, "/mcp", context);
   const sent = await context.keyed.once(claim, async () => {
+    const twin = (await findTwin(twins, reach, twinId)) ?? (await unknownTwin(context, reach));
     const known =
       conversation === undefined ? undefined : await findConversation(context, reach, conversation);
     if (conversation !== undefined && known?.twinId !== twin.id) conversationNotFound();

@@ -4,12 +4,17 @@
  * @module
  */
 
-import { requireTwin, sendFields } from "../../core/api/lookup.ts";
+import { findTwin, sendFields } from "../../core/api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
-import { type Call, type HandlerContext, type Result, type Route, route } from "../../core/http/route.ts";
+import {
+  type Call,
+  type CallerReach,
+  type HandlerContext,
+  type Result,
+  type Route,
+  route,
+} from "../../core/http/route.ts";
 import { windowOf } from "../../core/store/records.ts";
-import type { Reach } from "../../core/store/store.ts";
-import type { Twin } from "../../core/twins/twins.ts";
 import { ChatEvents, completionDocument } from "./chat-completion.ts";
 import { isReply, quotesEnd } from "./comparison.ts";
 import { readMessages, requireShortQuestion, type Spoken } from "./conversation-text.ts";
@@ -22,8 +27,8 @@ import {
   reachOf,
   readBoolean,
   readCommonParameters,
+  requireAsked,
   requireBody,
-  requireForm,
 } from "./parameters.ts";
 import { type AskingSetting, answerWith, type SentOnce, sendOnce } from "./sending.ts";
 
@@ -78,9 +83,9 @@ async function complete(
   requireShortQuestion(content, "messages", maxMessageCharacters);
   const name = readConversationName(conversationField(call.headers));
   const reach = reachOf(call, call.body);
-  const twin = await requireTwin(context.twins, call.caller.reach, model);
-  const format = await requireForm(call.body, twin, context);
-  if (name === null || name.startsWith("local:") || (await isTask(call, context, { reach, twin, name }))) {
+  const format = call.body.form?.format;
+  if (name === null || name.startsWith("local:") || (await isTask(call, context, { reach, name }))) {
+    const twin = await requireAsked(call, context);
     const said = { history: windowOf(history), isSaidByClient: true };
     const turn = { twin, ...said, content, format, ...reach, ...sendFields(call) };
     return answer({ feed: await context.replies.ask(turn), headers: {} }, call, context);
@@ -92,6 +97,7 @@ async function complete(
     fields: { model, conversation: name, content, format },
     broken,
     async send(claim) {
+      const twin = await requireAsked(call, context);
       const named = await findNamed(context, reach, twin, name);
       const said = { ...call.body, isWhole: tellsAll(call.headers) };
       const place = await placeBehind(named, said, context, reach);
@@ -108,12 +114,13 @@ async function complete(
 async function isTask(
   { body, headers }: Call<undefined, ChatRequest>,
   context: HandlerContext,
-  { reach, twin, name }: { readonly reach: Reach; readonly twin: Twin; readonly name: string },
+  { reach, name }: { readonly reach: CallerReach; readonly name: string },
 ): Promise<boolean> {
   if (body.stream || body.history.some(isReply)) return false;
   if (body.question.startsWith("### Task:")) return true;
   if (!tellsAll(headers)) return false;
-  const chat = await context.store.getConversation(reach, { twinId: twin.id, name });
+  const twin = await findTwin(context.twins, reach, body.model);
+  const chat = twin && (await context.store.getConversation(reach, { twinId: twin.id, name }));
   return chat !== undefined && (await quotesEnd(chat, body.question, context, reach));
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { requireTwin } from "../../core/api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import type { Call, CallerReach, HandlerContext } from "../../core/http/route.ts";
 import type { ReplyFormat } from "../../core/twins/engine.ts";
@@ -100,18 +101,18 @@ function readForm(form: unknown, path: string): NamedForm | undefined {
 }
 
 /**
- * The form that a reply is to have.
+ * The twin that a request asks, which replies in the form that the request names. Not before an equal request is looked for: the
+ * twin may be another one since, or gone.
  *
- * @throws {ApiError} `validation_error` if the twin's engine does not reply in that form.
+ * @throws {ApiError} `twin_not_found`; `validation_error` if the twin's engine does not reply in that form.
  */
-export async function requireForm(
-  { form }: CommonParameters,
-  twin: Twin,
-  { replies }: HandlerContext,
-): Promise<ReplyFormat | undefined> {
-  if (!form) return undefined;
-  const problem = await replies.formatProblem(twin, form.format);
-  return problem === undefined ? form.format : refuseParam(form.path, problem);
+export async function requireAsked(
+  { caller: { reach }, body: { model, form } }: Call<undefined, CommonParameters>,
+  { twins, replies }: HandlerContext,
+): Promise<Twin> {
+  const twin = await requireTwin(twins, reach, model);
+  const problem = form && (await replies.formatProblem(twin, form.format));
+  return form && problem !== undefined ? refuseParam(form.path, problem) : twin;
 }
 
 /** A boolean; absent and null are as usual. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { hold, requireConversation, requireTwin, sendFields, sendIntoNew } from "../../core/api/lookup.ts";
+import { hold, requireConversation, sendFields, sendIntoNew } from "../../core/api/lookup.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import {
   type Call,
@@ -22,7 +22,6 @@ import {
   windowOf,
 } from "../../core/store/records.ts";
 import type { HistoryMessage } from "../../core/twins/engine.ts";
-import type { Twin } from "../../core/twins/twins.ts";
 import { messageNotFound } from "../../core/wire/errors.ts";
 import { jsonPieces } from "../../core/wire/json.ts";
 import { type FromSchema, itemsQuerySchema, responseQuerySchema } from "../../core/wire/schemas.ts";
@@ -44,8 +43,8 @@ import {
   reachOf,
   readBoolean,
   readCommonParameters,
+  requireAsked,
   requireBody,
-  requireForm,
 } from "./parameters.ts";
 import { headNumber, ResponseEvents, tailLength } from "./response-events.ts";
 import { messageIdOf, type ResponseHead, responseInProgress, responseObject } from "./response-object.ts";
@@ -172,16 +171,15 @@ async function respond(
   const { model, question: content, history, conversationId, previousId } = body;
   requireShortQuestion(content, "input", maxMessageCharacters);
   const reach = reachOf(call, body);
-  const twin = await requireTwin(context.twins, call.caller.reach, model);
-  const format = await requireForm(body, twin, context);
-  if (!body.store)
-    return answer(await ask(twin, reach, call, context), conversationId ?? null, call, context);
+  const format = body.form?.format;
+  if (!body.store) return answer(await ask(reach, call, context), conversationId ?? null, call, context);
   const sent = await sendOnce(call, context, {
     reach,
     path: "/v1/responses",
     fields: { model, content, history, conversationId, previousId, format },
     broken,
     async send(claim) {
+      const twin = await requireAsked(call, context);
       const message = { twin, content, format, claim, ...reach, ...sendFields(call) };
       const { replies } = context;
       if (conversationId !== undefined || previousId !== undefined) {
@@ -218,12 +216,12 @@ async function answer(
 
 /** Asks a twin without storing anything. What is stored of a conversation, or up to a response, was said before. */
 async function ask(
-  twin: Twin,
   reach: CallerReach,
   call: Call<undefined, ResponseRequest>,
   context: HandlerContext,
 ): Promise<SentOnce> {
   const { question: content, history, conversationId, previousId, form } = call.body;
+  const twin = await requireAsked(call, context);
   const isSaidByClient = conversationId === undefined && previousId === undefined;
   const said = isSaidByClient
     ? { history: windowOf(await recall(history, reach, call, context)) }

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMcpApi } from "../../adapters/mcp-clients/mod.ts";
 import { settle } from "../support/clock.ts";
-import { countConversations, inProcess, transports } from "../support/harness.ts";
+import { countConversations, inProcess, newTwin, removable, transports } from "../support/harness.ts";
 import { errorOf, type McpFixture, messagesOf, openMcp, resultOf, type ToolResult } from "./fixture.ts";
 
 const hello = { twin: "scripted", question: "Hello?" };
@@ -204,6 +204,17 @@ for (const transport of transports) {
 }
 
 describe("/mcp", () => {
+  test("a call with the same requestKey has the reply of a twin that is gone since", async () => {
+    const { twins, remove } = removable(newTwin({ id: "scripted", engine: "scripted" }));
+    await using mcp = await openMcp(inProcess, { twins });
+    const asked = mcp.ask({ ...hello, requestKey: "k" });
+    (await mcp.chat.engine.next()).finish();
+    const first = await asked;
+    remove();
+    assert.deepEqual(await mcp.ask({ ...hello, requestKey: "k" }), first);
+    assert.match((await mcp.ask(hello)).content[0]?.text ?? "", /There is no twin/);
+  });
+
   test("a client that leaves cancels its call, unless that has a requestKey", async () => {
     for (const requestKey of [undefined, "k"]) {
       await using mcp = await openMcp(inProcess);

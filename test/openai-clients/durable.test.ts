@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { ModelError } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import { settle } from "../support/clock.ts";
-import { inProcess } from "../support/harness.ts";
+import { inProcess, newTwin, removable } from "../support/harness.ts";
 import { assertParam, named, openOpenAI, readData, retried } from "./fixture.ts";
 
 async function contentOf(response: Response): Promise<string | undefined> {
@@ -456,4 +456,22 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
       assert.equal((await api.chat(body, headers)).status, 422);
     }
   });
+
+  for (const { path, body } of [
+    { path: "/chat/completions", body: { messages: [{ role: "user", content: "Hello?" }] } },
+    { path: "/responses", body: { input: "Hello?" } },
+  ]) {
+    test(`an Idempotency-Key repeats the reply of a twin that is gone since (${path})`, async () => {
+      const { twins, remove } = removable(newTwin({ id: "echo" }));
+      await using api = await openOpenAI(inProcess, { twins });
+      const send = (key: string) =>
+        api.send("POST", path, { model: "echo", ...body }, { ...named, "idempotency-key": key });
+      const first = await send("once");
+      assert.equal(first.status, 200);
+      remove();
+      const again = await send("once");
+      assert.deepEqual([again.status, await again.text()], [200, await first.text()]);
+      assert.equal((await send("another")).status, 404);
+    });
+  }
 });
