@@ -41,12 +41,13 @@ export async function chat(client: TwinClient, twinId: string, { input, output }
     output.write(`${name}: `);
     try {
       for await (const piece of reply.text) output.write(visible(piece));
-      const { status, content, pendingCalls } = await reply.final();
+      const { role, status, content, pendingCalls } = await reply.final();
       pending = pendingCalls ?? [];
       const wanted = pending.map((call) => visibleLine(`${call.name} ${JSON.stringify(call.arguments)}`));
       const asks = wanted.length > 0 ? `(wants to run ${wanted.join(" and ")}; y allows that)` : "";
       const note = status === "cancelled" ? "(stopped)" : asks;
-      output.write(`${content && note && " "}${note}\n`);
+      if (role === "user") output.write("(a person answers here; what you said waits)\n");
+      else output.write(`${content && note && " "}${note}\n`);
     } catch (error) {
       if (!(error instanceof TwinServiceError)) throw error;
       output.write(`(${visibleLine(error.message)})\n`);

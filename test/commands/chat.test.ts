@@ -1,5 +1,5 @@
 /**
- * A conversation in the terminal with a twin whose calls wait for a yes.
+ * A conversation in the terminal, with a twin whose calls wait for a yes, or which hands over to a person.
  */
 
 import assert from "node:assert/strict";
@@ -7,10 +7,18 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { TwinClient } from "../../client/mod.ts";
-import { createTwinList } from "../../core/mod.ts";
+import { createTwinList, type TwinEngine } from "../../core/mod.ts";
 import { chat } from "../../server/commands/chat.ts";
-import { openChat } from "../support/chat.ts";
+import { type Chat, openChat } from "../support/chat.ts";
 import { inProcess, newTwin } from "../support/harness.ts";
+
+function clientOf({ key, service }: Chat): TwinClient {
+  return new TwinClient({
+    baseUrl: "http://twins.test",
+    apiKey: key,
+    fetch: (input, init) => service.fetch(new Request(input, init)),
+  });
+}
 
 test("calls that wait are shown, and run where the next line is a yes", async () => {
   await using there = await openChat(inProcess, {
@@ -18,14 +26,9 @@ test("calls that wait are shown, and run where the next line is a yes", async ()
       newTwin({ id: "scripted", name: "Clerk", engine: "scripted", confirm: ["orders/cancel"] }),
     ]),
   });
-  const client = new TwinClient({
-    baseUrl: "http://twins.test",
-    apiKey: there.key,
-    fetch: (input, init) => there.service.fetch(new Request(input, init)),
-  });
   const [input, output] = [new PassThrough(), new PassThrough()];
   input.end("Cancel order 7\nYes\nAnd order 8\nNo, wait\n");
-  const talked = chat(client, "scripted", { input, output });
+  const talked = chat(clientOf(there), "scripted", { input, output });
   const told: [content: string, decisions: unknown][] = [];
   for (const number of [7, undefined, 8, undefined]) {
     const { turn, write, finish } = await there.engine.next();
@@ -51,5 +54,24 @@ test("calls that wait are shown, and run where the next line is a yes", async ()
       'Clerk: (wants to run orders/cancel {"number":8}; y allows that)',
       "Clerk: Well.\n",
     ].join("\n"),
+  );
+});
+
+test("what is said to a person waits, and the terminal says so", async () => {
+  const engine: TwinEngine = {
+    async reply(_, output) {
+      output.write("I ask Eva.");
+      output.handOver();
+      return { finishReason: "stop", usage: null };
+    },
+  };
+  await using there = await openChat(inProcess, { engines: { scripted: engine } });
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  input.end("A person, please\nAre you there?\n");
+  await chat(clientOf(there), "scripted", { input, output });
+  output.end();
+  assert.equal(
+    await text(output),
+    "scripted: Hello!\nscripted: I ask Eva.\nscripted: (a person answers here; what you said waits)\n",
   );
 });
