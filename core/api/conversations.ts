@@ -25,7 +25,7 @@ import {
   createConversationSchema,
   updateConversationSchema,
 } from "../wire/schemas.ts";
-import { findTwin, requireConversation, requireMessage, requireTwin } from "./lookup.ts";
+import { findTwin, isTwinInReach, requireConversation, requireMessage, requireTwin } from "./lookup.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
 
 export const conversationRoutes = [
@@ -128,6 +128,7 @@ export const conversationRoutes = [
       const { owner, endUser } = reach;
       const events = await replies.streamConversation({
         ...{ reach, conversation, after: query.after, path, requestId, recheck, memory },
+        isInReach: (now) => isTwinInReach(reach, now),
         credential: key ? readApiKey(fields) : requestId, // a host's user is known by the request alone
         caller: JSON.stringify(endUser === undefined && key ? [key.id] : [owner, endUser]),
       });

@@ -22,6 +22,8 @@ import { RunningCounts, tooManyStreams } from "./limits.ts";
 /** Options of {@link ConversationStreams.open}. */
 export interface ConversationFollow {
   readonly reach: Reach;
+  /** Whether its caller may see a conversation with such a twin, which a new one of `/v1` gets later. */
+  readonly isInReach: (conversation: ConversationRecord) => boolean;
   readonly conversation: ConversationRecord;
   /** The id of an event, or of a message, to begin behind. Undefined: from now on. */
   readonly after: string | undefined;
@@ -231,6 +233,7 @@ class ConversationStream implements EventStream {
   readonly memory: Held;
   readonly #context: StreamContext;
   readonly #reach: Reach;
+  readonly #isInReach: ConversationFollow["isInReach"];
   readonly #requestId: string;
   readonly #credential: WatchedCredential;
   readonly #events: ConversationEvents;
@@ -267,6 +270,7 @@ class ConversationStream implements EventStream {
     this.memory = follow.memory;
     this.#context = context;
     this.#reach = follow.reach;
+    this.#isInReach = follow.isInReach;
     this.#requestId = follow.requestId;
     this.#credential = credential;
     this.#closed = closed;
@@ -383,6 +387,7 @@ class ConversationStream implements EventStream {
       return;
     }
     const conversation = await store.getConversation(this.#reach, id);
+    if (conversation && !this.#isInReach(conversation)) return this.end();
     const isFollowing = this.#reply !== undefined; // then no message can have been stored behind it
     const isToRead = conversation && !isFollowing;
     const log = isToRead ? await this.#readLog(id) : undefined;

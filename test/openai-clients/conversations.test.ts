@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
+import { readConversation } from "../support/event-reader.ts";
 import { dataOf, inProcess, jsonRequest } from "../support/harness.ts";
 import { assertParam, type OpenAIFixture, openOpenAI, readData, startSeconds } from "./fixture.ts";
 
@@ -266,6 +267,34 @@ describe("/v1/conversations", { timeout: 300_000 }, () => {
     await read(api.send("GET", `/conversations/${ann.id}/items`, undefined, reader));
     await assertParam(api.send("POST", "/conversations", {}, reader), 403, null);
   });
+});
+
+test("a client token's stream ends where the conversation's first response has a twin that is not the token's", async () => {
+  await using api = await openOpenAI(inProcess);
+  const body = { endUser: "zoe", twinIds: ["ada"] };
+  const made = await api.fixture.call("POST", "/client-tokens", api.key, body);
+  const { token } = await dataOf<{ token: string }>(made);
+  for (const [model, told] of [
+    ["ada", ["conversation", "message", "message", "delta", "complete"]],
+    ["echo", ["conversation"]],
+  ] as const) {
+    const { id } = await begin(api, {}, { "X-End-User": "zoe" });
+    const path = `/conversations/${id}/stream`;
+    const stream = readConversation(await api.fixture.call("GET", path, token));
+    const asked = api.send("POST", "/responses", { model, input: "Hello?", conversation: id, user: "zoe" });
+    if (model === "ada") {
+      const run = await api.engine.next();
+      run.write("Hello!");
+      run.finish();
+    }
+    await read(asked);
+    const events = model === "ada" ? await stream.until("complete") : await stream.rest();
+    assert.deepEqual(
+      events.map(({ data }) => data.type),
+      told,
+    );
+    await stream.leave();
+  }
 });
 
 describe("a response", { timeout: 300_000 }, () => {
