@@ -55,7 +55,7 @@ export function requireBody(value: unknown): JsonObject {
 export function readCommonParameters(body: JsonObject): CommonParameters {
   const { model, stream, tool_choice: toolChoice } = body;
   if (!isString(model) || model === "") return refuseParam("model", "is required: the id of a twin");
-  if (toolChoice === "required" || isJsonObject(toolChoice)) {
+  if (demandsTool(toolChoice)) {
     return refuseParam("tool_choice", 'must be "auto" or "none"; twins call no tools');
   }
   const { response_format: responseFormat, text, safety_identifier: safetyIdentifier } = body;
@@ -68,6 +68,13 @@ export function readCommonParameters(body: JsonObject): CommonParameters {
     ? { path: "safety_identifier", value: safetyIdentifier }
     : { path: "user", value: body.user ?? undefined };
   return { model, stream: isStreamed, user, form, whole: body };
+}
+
+/** Completions have the mode of allowed tools in a member `allowed_tools`, responses beside them. */
+function demandsTool(choice: unknown): boolean {
+  if (!isJsonObject(choice)) return choice === "required";
+  const { mode } = isJsonObject(choice.allowed_tools) ? choice.allowed_tools : choice;
+  return choice.type !== "allowed_tools" || mode !== "auto";
 }
 
 /** Completions have what a schema comes with in a member `json_schema`, responses beside it. */

@@ -186,6 +186,17 @@ for (const transport of transports) {
       assert.deepEqual(turn.history.at(-1), { role: "assistant", content: "Answer 54" });
     });
 
+    test("tools among which a model may choose are ignored, as all are", async () => {
+      await using api = await openOpenAI(transport);
+      const choice = { mode: "auto", tools: [{ type: "function", name: "f" }] };
+      const messages = [{ role: "user", content: "Hello?" }];
+      for (const [path, body] of [
+        ["/chat/completions", { messages, tool_choice: { type: "allowed_tools", allowed_tools: choice } }],
+        ["/responses", { input: "Hello?", tool_choice: { type: "allowed_tools", ...choice } }],
+      ] as const)
+        assert.equal((await api.send("POST", path, { model: "echo", ...body })).status, 200);
+    });
+
     for (const [kind, body, param] of [
       ["no model", { model: undefined }, "model"],
       ["a model that is no text", { model: 7 }, "model"],
@@ -202,6 +213,11 @@ for (const transport of transports) {
       ["a voice", { audio: { voice: "x" } }, "audio"],
       ["required tools", { tool_choice: "required" }, "tool_choice"],
       ["a certain tool", { tool_choice: { type: "function", function: { name: "f" } } }, "tool_choice"],
+      [
+        "one of some tools",
+        { tool_choice: { type: "allowed_tools", allowed_tools: { mode: "required", tools: [] } } },
+        "tool_choice",
+      ],
       ["a certain function", { function_call: { name: "f" } }, "function_call"],
       ["a stream that is no boolean", { stream: "yes" }, "stream"],
     ] as const) {
