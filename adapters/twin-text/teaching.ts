@@ -28,7 +28,8 @@ const readAtOnce = 32_768;
 const answerBeginning = 1_000;
 
 /**
- * Adds an answer to a file that can be used. All other bytes stay as they are.
+ * Adds an answer to a file that can be used, unless its section has it for that question: a request may come again. All other
+ * bytes stay as they are.
  */
 export async function teach(bytes: Uint8Array, taught: TaughtAnswer): Promise<Uint8Array | TeachingFault> {
   // Loaded here, because a folder is opened without it.
@@ -53,7 +54,9 @@ export async function teach(bytes: Uint8Array, taught: TaughtAnswer): Promise<Ui
   const eol = opening?.end || "\n";
   const answer = [...linesFrom(taught.answer.trim(), 0)].map(({ text }) => text);
   const said = [`<!-- asked as: ${question} -->`, "", ...answer];
-  const { at, before, after } = await placeIn(file, bodyAt, written);
+  const { since, at, before, after } = await placeIn(file, bodyAt, written);
+  const isSaid = `${file.slice(since, at)}${eol}`.includes(said.join(eol) + eol);
+  const added = isSaid ? [] : [...before, ...said, ...after];
   const kept = file.slice(bodyAt, at);
   const all = [
     ...[opening, ...withTest(keys, eol, { ask: question, source: section.heading })].map(
@@ -61,8 +64,8 @@ export async function teach(bytes: Uint8Array, taught: TaughtAnswer): Promise<Ui
     ),
     (closing?.text ?? "---") + (closing?.end || eol),
     kept,
-    kept === "" || /[\r\n]$/u.test(kept) ? "" : eol,
-    ...[...before, ...said, ...after].map((text) => text + eol),
+    isSaid || kept === "" || /[\r\n]$/u.test(kept) ? "" : eol,
+    ...added.map((text) => text + eol),
     file.slice(at),
   ];
   return new TextEncoder().encode(all.join(""));
@@ -158,22 +161,32 @@ function insert(lines: readonly Line[], offset: number, added: string): Line[] {
   });
 }
 
-/** Where an answer goes in the body of a file: at the end of the section that has the heading already, or of the file. */
+/**
+ * Where an answer goes in the body of a file: at the end of the section that has the heading already, which begins `since` there,
+ * or of the file.
+ */
 async function placeIn(
   file: string,
   from: number,
   heading: string,
-): Promise<{ readonly at: number; readonly before: string[]; readonly after: string[] }> {
+): Promise<{
+  readonly since: number;
+  readonly at: number;
+  readonly before: string[];
+  readonly after: string[];
+}> {
   const headingIn = createHeadingFinder();
   const levels: number[] = [];
+  let since = file.length;
   let isOwn = false;
   let gap = [""]; // also below front matter
   let left = readAtOnce;
   for (const { at, text } of linesFrom(file, from)) {
     const found = headingIn(text);
-    if (found && isOwn) return { at, before: gap, after: [""] };
+    if (found && isOwn) return { since, at, before: gap, after: [""] };
     if (found) {
       isOwn = found.text === heading;
+      since = at;
       levels.push(found.level);
     }
     gap = text.trim() === "" ? [] : [""];
@@ -182,12 +195,12 @@ async function placeIn(
     left = readAtOnce;
     await yieldThread();
   }
-  if (isOwn) return { at: file.length, before: gap, after: [] };
+  if (isOwn) return { since, at: file.length, before: gap, after: [] };
   const [first, ...others] = levels;
   const isTitle = first === 1 && others.length > 0 && !others.includes(1);
   const level = (isTitle ? others : levels).reduce((least, each) => Math.min(least, each), 7);
   const signs = "#".repeat(level === 7 ? 2 : level);
-  return { at: file.length, before: [...gap, `${signs} ${heading}`, ""], after: [] };
+  return { since: file.length, at: file.length, before: [...gap, `${signs} ${heading}`, ""], after: [] };
 }
 
 /** Finds headings of Markdown in lines that come one after the other: those outside of code and comments. */

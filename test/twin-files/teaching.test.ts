@@ -60,6 +60,20 @@ test("a question that is taught again has one golden question, and both answers"
   assert.equal(twice, `${once}\n<!-- asked as: Do you take dogs? -->\n\nNo cats.\n`);
 });
 
+test("an answer that is taught again, as where the first request's answer was lost, changes nothing", async () => {
+  for (const text of [
+    "---\nname: Odd\n---\n",
+    "---\r\nname: Odd\r\n---\r\n# A\r\n\r\nb",
+    "---\nname: Odd\n---\n## Dogs\n\nWoof.\n\n## B\n\nc\n",
+  ]) {
+    const once = await teach(text, { answer: "On a lead.\n\nNot indoors." });
+    const more = await teach(once, { question: "And puppies?" });
+    for (const file of [once, more, once.trimEnd()])
+      assert.equal(await teach(file, { answer: "On a lead.\n\nNot indoors." }), file);
+    assert.notEqual(await teach(once, { answer: "Not indoors." }), once);
+  }
+});
+
 for (const [what, body, expected] of [
   ["an empty body", "", `\n## Dogs\n\n${section}`],
   ["a body without a line end", "# A\n\nb", `# A\n\nb\n\n# Dogs\n\n${section}`],
