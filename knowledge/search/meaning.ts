@@ -4,6 +4,7 @@
  * @module
  */
 
+import { LRUCache } from "lru-cache";
 import { type Clock, within } from "../../core/base/clock.ts";
 import { ownText } from "../text/passages.ts";
 import type { Section } from "../text/sections.ts";
@@ -36,6 +37,8 @@ const longestText = 2_000;
  */
 const mostNumbers = 8 * 1024 * 1024;
 const leastNumbers = 1_024;
+/** The same of all twins together, 256 MiB: the vectors of those that are asked least are read again. */
+const mostOfAll = 8 * mostNumbers;
 /** How many numbers are looked at in a step. */
 const ofStep = 1024 * 1024;
 /** How long a question waits for the vectors, in milliseconds. */
@@ -45,13 +48,28 @@ const mostNear = 16;
 /** How much a section must mean what the question does. */
 const enoughLikeness = 0.3;
 
+/** The vectors of a twin's sections, as far as they are read. */
+interface KeptVectors {
+  readonly known: readonly Float32Array[];
+  readonly numbers: number;
+  /** Absent: not all are read. */
+  readonly whole?: SectionVectors;
+}
+
+/** By twins, which it does not name: it must not keep their texts. */
+const kept = new LRUCache<object, KeptVectors>({
+  maxSize: mostOfAll,
+  sizeCalculation: ({ numbers }) => Math.max(1, numbers),
+});
+
 /** The meanings of a twin's sections. */
 export class Meanings {
   readonly #embed: Embed;
   readonly #clock: Clock;
   readonly #sections: readonly Section[];
-  readonly #known: Float32Array[] = [];
-  #vectors: Promise<SectionVectors | undefined> | undefined;
+  /** What its vectors are kept by. */
+  readonly #key = {};
+  #reading: Promise<SectionVectors | undefined> | undefined;
 
   constructor(embed: Embed, sections: readonly Section[], clock: Clock) {
     this.#embed = embed;
@@ -71,27 +89,29 @@ export class Meanings {
     return runSteps(nearestTo(unit(vector), sections), this.#clock);
   }
 
-  /** Reads the sections once. After a failure, the next question goes on with the rest. */
-  #ofSections(): Promise<SectionVectors | undefined> {
-    this.#vectors ??= this.#read().then((isDone) => {
-      if (!isDone) this.#vectors = undefined;
-      return isDone ? runSteps(toSectionVectors(this.#known), this.#clock) : undefined;
+  async #ofSections(): Promise<SectionVectors | undefined> {
+    const { whole } = kept.get(this.#key) ?? {};
+    if (whole) return whole;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
     });
-    return this.#vectors;
+    return this.#reading;
   }
 
-  async #read(): Promise<boolean> {
-    let numbers = this.#known.reduce((sum, { length }) => sum + Math.max(length, leastNumbers), 0);
-    while (this.#known.length < this.#sections.length && numbers < mostNumbers) {
-      const sections = this.#sections.slice(this.#known.length, this.#known.length + batch);
+  /** Reads the sections. After a failure, or where others took the memory, the next question goes on with what is not kept. */
+  async #read(): Promise<SectionVectors | undefined> {
+    let { known, numbers } = kept.get(this.#key) ?? { known: [], numbers: 0 };
+    while (known.length < this.#sections.length && numbers < mostNumbers) {
+      const sections = this.#sections.slice(known.length, known.length + batch);
       const vectors = await this.#embed(sections.map(textWithPath), "sections");
-      if (!vectors) return false;
-      for (const vector of vectors) {
-        this.#known.push(unit(vector));
-        numbers += Math.max(vector.length, leastNumbers);
-      }
+      if (!vectors || (known.length > 0 && !kept.has(this.#key))) return undefined;
+      known = [...known, ...vectors.map(unit)];
+      for (const { length } of vectors) numbers += Math.max(length, leastNumbers);
+      kept.set(this.#key, { known, numbers });
     }
-    return true;
+    const whole = await runSteps(toSectionVectors(known), this.#clock);
+    kept.set(this.#key, { known, numbers, whole });
+    return whole;
   }
 }
 

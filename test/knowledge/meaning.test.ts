@@ -3,7 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Clock, systemClock } from "../../core/base/clock.ts";
-import { createKnowledgeEngine, createKnowledgeIndex, type Embed } from "../../knowledge/mod.ts";
+import {
+  createKnowledgeEngine,
+  createKnowledgeIndex,
+  type Embed,
+  readDocument,
+} from "../../knowledge/mod.ts";
+import { Meanings } from "../../knowledge/search/meaning.ts";
 import { createManualClock } from "../support/clock.ts";
 import { ask, createTwin } from "./keeper.ts";
 
@@ -134,6 +140,30 @@ test("sections that were read before an outage are not sent again", async () => 
   assert.equal(sent.length, 32, "the second of three batches fails");
   await index.nearest("Wo ist der Bahnhof?");
   assert.equal(sent.length, 16 + 16 + 24);
+});
+
+test("vectors of eight twins as large as may be are kept, and those that were asked last", async () => {
+  const sent = new Set<number>();
+  const [room] = readDocument({ path: "rooms.md", text: "## Room\n\nBeds." }).sections;
+  assert.ok(room);
+  const sections = Array.from({ length: 8_192 }, () => room);
+  const open = (twin: number) => {
+    const embed: Embed = async (texts, of) => {
+      if (of === "sections") sent.add(twin);
+      return texts.map(() => Float32Array.of(1));
+    };
+    return new Meanings(embed, sections, systemClock);
+  };
+  const twins = Array.from({ length: 9 }, (_, twin) => open(twin));
+  const ask = async (...numbers: number[]) => {
+    sent.clear();
+    for (const number of numbers) await twins[number]?.nearest("Wo ist der Bahnhof?");
+    return [...sent];
+  };
+  assert.deepEqual(await ask(0, 1, 2, 3, 4, 5, 6, 7), [0, 1, 2, 3, 4, 5, 6, 7]);
+  assert.deepEqual(await ask(0, 7), []);
+  assert.deepEqual(await ask(8), [8]);
+  assert.deepEqual(await ask(0, 7, 8, 1), [1]);
 });
 
 test("a question that is answered by itself is all that is sent, though others came before it", async () => {
