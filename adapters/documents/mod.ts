@@ -12,6 +12,7 @@ import process from "node:process";
 import { clearTimeout, setTimeout } from "node:timers";
 import { isMainThread, Worker, workerData } from "node:worker_threads";
 import { FairQueue } from "../../core/base/fair-queue.ts";
+import { decodeInParts } from "../../core/base/in-parts.ts";
 import { DocumentError, type DocumentText, decodeText, type ReadAnswer, type ReadRequest } from "./text.ts";
 
 export { DocumentError, type DocumentText };
@@ -62,7 +63,8 @@ export async function extractText(
   const answer = await readApart({ path, bytes }, withinMs).finally(end);
   if ("fault" in answer) throw new DocumentError(answer.fault);
   if ("error" in answer) throw answer.error;
-  return answer;
+  const { encoded, unread } = answer;
+  return { text: await decodeInParts(encoded, new TextDecoder("utf-8", { ignoreBOM: true })), unread };
 }
 
 /** Documents are read one after another, so that many take no more memory than one. */

@@ -32,8 +32,13 @@ export interface DocumentFault {
   readonly isLast: boolean;
 }
 
+/** A text in UTF-8, which another thread takes over: a string would be copied at once. */
+export interface EncodedText extends Pick<DocumentText, "unread"> {
+  readonly encoded: Uint8Array<ArrayBuffer>;
+}
+
 /** What the thread answers: the text, a fault of the document, or an error of the reader itself. */
-export type ReadAnswer = DocumentText | DocumentFault | { readonly error: unknown };
+export type ReadAnswer = EncodedText | DocumentFault | { readonly error: unknown };
 
 /** Decodes UTF-8, or UTF-16 with a byte order mark. The mark is removed. */
 export function decodeText(bytes: Uint8Array): Promise<string> {

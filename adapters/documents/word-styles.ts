@@ -136,6 +136,9 @@ export function readNumbering(
   };
 }
 
+/** Word takes no longer one for the labels of a level. */
+const longestLabel = 255;
+
 function levelsIn(element: Element): Map<number, ListLevel> {
   const levels = elementsIn(element).filter(({ name }) => name === "w:lvl");
   return new Map(
@@ -143,7 +146,8 @@ function levelsIn(element: Element): Map<number, ListLevel> {
       const at = Number(level.attributes["w:ilvl"] ?? 0);
       const start = Number(propertyOf(level, "w:start") ?? 1);
       const text = propertyOf(level, "w:lvlText") ?? `%${at + 1}.`;
-      return [at, { start, format: propertyOf(level, "w:numFmt") ?? "decimal", text }];
+      const format = propertyOf(level, "w:numFmt") ?? "decimal";
+      return [at, { start, format, text: text.slice(0, longestLabel) }];
     }),
   );
 }

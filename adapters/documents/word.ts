@@ -5,6 +5,7 @@
  * @module
  */
 
+import { type Repeats, repeat, roomForRepeats } from "../../knowledge/text/repeats.ts";
 import { DocumentError } from "./text.ts";
 import { outlineLevel, readNumbering, readStyles, type WordStyle } from "./word-styles.ts";
 import { childOf, type Element, elementsIn, isOn, propertyOf, readXml } from "./xml.ts";
@@ -36,6 +37,7 @@ function toHtml(part: (name: string) => Uint8Array | undefined): string {
   const text = part(name);
   if (!text) throw new DocumentError("cannot be read as Word.");
   const reader = new WordReader({
+    repeats: roomForRepeats(text),
     styleOf: readStyles(part(beside("styles.xml"))),
     labelOf: readNumbering(part(beside("numbering.xml"))),
     links: linksOf(part(name.replace(/([^/]*)$/u, "_rels/$1.rels"))),
@@ -111,9 +113,12 @@ interface Short {
 
 interface Table {
   readonly rows: string[];
-  /** The cells of the last row, by the columns that they stand in. */
-  above: string[];
-  cells: string[];
+  /** What the last row says, by the columns in which its cells begin. */
+  above: ReadonlyMap<number, string>;
+  own: Map<number, string>;
+  cells: { readonly html: string; readonly span: number }[];
+  /** Where the next cell begins. */
+  column: number;
   /** Where the text of the cell begins in what is written. */
   from: number;
   cell: Element | undefined;
@@ -121,11 +126,19 @@ interface Table {
   isDeleted: boolean;
 }
 
+function addCell(table: Table, html: string, span: number): void {
+  table.own.set(table.column, html);
+  table.cells.push({ html, span });
+  table.column += span;
+}
+
 class WordReader {
   readonly #styleOf: (id: string | undefined) => WordStyle;
   readonly #labelOf: ReturnType<typeof readNumbering>;
   readonly #links: ReadonlyMap<string, Link>;
   readonly #notes: ReadonlyMap<string, Element>;
+  /** Of cells that are merged, and of addresses. */
+  readonly #repeats: Repeats;
   readonly #out: (string | Short)[] = [];
   readonly #tables: Table[] = [];
   /** The tags of the lists that are open. */
@@ -134,6 +147,7 @@ class WordReader {
   /** For each field that is open, whether it is a table of contents. */
   readonly #fields: boolean[] = [];
   readonly #sizes = new Map<number, number>();
+  #letters = 0;
   #title = 0;
   #hasHeadings = false;
 
@@ -142,11 +156,13 @@ class WordReader {
     labelOf: ReturnType<typeof readNumbering>;
     links: ReadonlyMap<string, Link>;
     notes: ReadonlyMap<string, Element>;
+    repeats: Repeats;
   }) {
     this.#styleOf = parts.styleOf;
     this.#labelOf = parts.labelOf;
     this.#links = parts.links;
     this.#notes = parts.notes;
+    this.#repeats = parts.repeats;
   }
 
   read(bytes: Uint8Array): void {
@@ -196,8 +212,10 @@ class WordReader {
       this.#endLists();
       this.#tables.push({
         rows: [],
-        above: [],
+        above: new Map(),
+        own: new Map(),
         cells: [],
+        column: 0,
         from: 0,
         cell: undefined,
         isHead: false,
@@ -206,7 +224,8 @@ class WordReader {
     }
     const table = this.#tables.at(-1);
     if (!table) return;
-    if (name === "w:tr") Object.assign(table, { cells: [], isHead: false, isDeleted: false });
+    if (name === "w:tr")
+      Object.assign(table, { own: new Map(), cells: [], column: 0, isHead: false, isDeleted: false });
     if (name === "w:tc") Object.assign(table, { from: this.#out.length, cell: undefined });
   }
 
@@ -214,7 +233,7 @@ class WordReader {
     table.isHead = isOn(element, "w:tblHeader") === true;
     table.isDeleted = childOf(element, "w:del") !== undefined;
     for (let left = Number(propertyOf(element, "w:gridBefore") ?? 0); left > 0 && left < 100; left--)
-      table.cells.push("");
+      addCell(table, "", 1);
   }
 
   #close(name: string): void {
@@ -229,14 +248,19 @@ class WordReader {
       const merge = childOf(table.cell, "w:vMerge");
       const goesOn = merge && merge.attributes["w:val"] !== "restart";
       // A cell that is merged with the one above stands in this row, too.
-      const html = goesOn ? (table.above[table.cells.length] ?? own) : own;
-      const span = Math.min(100, Math.max(1, Number(propertyOf(table.cell, "w:gridSpan") ?? 1) || 1));
-      for (let column = 0; column < span; column++) table.cells.push(html);
+      const above = (goesOn && table.above.get(table.column)) || "";
+      const html = above !== "" && repeat(this.#repeats, above) ? above : own;
+      addCell(
+        table,
+        html,
+        Math.min(100, Math.max(1, Number(propertyOf(table.cell, "w:gridSpan") ?? 1) || 1)),
+      );
     }
     if (name === "w:tr" && !table.isDeleted) {
       const tag = table.isHead ? "th" : "td";
-      table.rows.push(`<tr>${table.cells.map((html) => `<${tag}>${html}</${tag}>`).join("")}</tr>`);
-      table.above = table.cells;
+      const cells = table.cells.map(({ html, span }) => `<${tag} colspan="${span}">${html}</${tag}>`);
+      table.rows.push(`<tr>${cells.join("")}</tr>`);
+      table.above = table.own;
     }
     if (name === "w:tbl") {
       this.#tables.pop();
@@ -252,6 +276,8 @@ class WordReader {
       .map((span) => span.text)
       .join("")
       .trim();
+    this.#letters += text.length;
+    if (this.#letters > mostLetters) throw new DocumentError("has more than 20 Mi characters of text.");
     // A paragraph counts in its list even if it says nothing, as Word does.
     const label = this.#labelOf(childOf(properties, "w:numPr") ?? style.numbering);
     for (const box of boxesIn(element)) this.#paragraph(box);
@@ -338,7 +364,8 @@ class WordReader {
       if (element.name === "w:r") return this.#run(element, style, href);
       if (element.name === "w:hyperlink") {
         const { target = "" } = this.#links.get(element.attributes["r:id"] ?? "") ?? {};
-        return this.#spansOf(element, style, /^(?:https?|mailto):/iu.test(target) ? target : href);
+        const leads = /^(?:https?|mailto):/iu.test(target) && repeat(this.#repeats, target);
+        return this.#spansOf(element, style, leads ? target : href);
       }
       if (/^m:oMath(?:Para)?$/u.test(element.name)) return this.#span(mathOf(element), {}, href);
       return element.name === "w:pPr" ? [] : this.#spansOf(element, style, href);
@@ -413,6 +440,8 @@ class WordReader {
 
 type ListLabel = NonNullable<ReturnType<ReturnType<typeof readNumbering>>>;
 
+/** The texts of a twin's documents have no more together. */
+const mostLetters = 20 * 1024 * 1024;
 const longestHeading = 250;
 const longestMarkedHeading = 120;
 

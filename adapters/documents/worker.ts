@@ -14,14 +14,16 @@ import { readWord } from "./word.ts";
 for (const method of ["log", "info", "warn", "error", "debug", "trace"] as const) console[method] = () => {};
 
 parentPort?.on("message", async (request: ReadRequest) => {
-  parentPort?.postMessage(await answer(request));
+  const answered = await answer(request);
+  parentPort?.postMessage(answered, "encoded" in answered ? [answered.encoded.buffer] : []);
 });
 
 parentPort?.postMessage("ready");
 
 async function answer(request: ReadRequest): Promise<ReadAnswer> {
   try {
-    return await read(request);
+    const { text, unread } = await read(request);
+    return { encoded: new TextEncoder().encode(text), unread };
   } catch (error) {
     if (!(error instanceof DocumentError)) return { error };
     // What was read of HTML and Word is gone. PDFium keeps memory where it stops within a document, and may not take more.

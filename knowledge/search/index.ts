@@ -8,7 +8,7 @@ import { type Clock, systemClock } from "../../core/base/clock.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 import { guessLanguage, type Language, languageOf } from "../languages/mod.ts";
 import { roomOfTwin } from "../text/blocks.ts";
-import { ownText, type Passage, toPassages } from "../text/passages.ts";
+import { ownText, type Passage, roomForNames, toPassages } from "../text/passages.ts";
 import {
   documentInSteps,
   instructionsInSteps,
@@ -258,7 +258,7 @@ function* indexInSteps(
   const language = languageOfTwin(twin);
   const same = earlier?.language === language ? earlier : undefined;
   const gone = new Map(same?.parts);
-  const room = roomOfTwin();
+  const [room, names] = [roomOfTwin(), roomForNames()];
   const own = yield* instructionsInSteps(name, instructions, room);
   const builder = new PostingsBuilder(same?.ranking.postings);
   const parts = new Map<string, Part>();
@@ -266,12 +266,14 @@ function* indexInSteps(
   let done = 0;
   for (const { path, text } of [{ path: "", text: instructions }, ...documents]) {
     const before = parts.has(path) ? undefined : gone.get(path);
-    const kept = before?.text === text && before.lines <= room.lines ? before : undefined;
+    const fits = before && before.lines <= room.lines && before.names <= names.left;
+    const kept = fits && before.text === text ? before : undefined;
     const part = { text, section: sections.length, passage: passages.length };
-    const left = room.lines;
+    const [lines, namesLeft] = [room.lines, names.left];
     const read =
       kept?.sections ?? (path === "" ? own : yield* documentInSteps({ path, text }, room)).sections;
-    if (kept) room.lines -= kept.lines;
+    room.lines -= kept?.lines ?? 0;
+    names.left -= kept?.names ?? 0;
     for (const section of read) sections.push(section);
     for (let at = 0; kept && at < kept.passages; at++) {
       const passage = same?.passages[kept.passage + at];
@@ -284,7 +286,7 @@ function* indexInSteps(
     }
     done += kept ? 0 : text.length;
     for (const [at, section] of kept ? [] : read.entries()) {
-      for (const passage of yield* toPassages(section, part.section + at)) {
+      for (const passage of yield* toPassages(section, part.section + at, names)) {
         passages.push(passage);
         yield* builder.add(...termsOfPassage(passage, language));
         done += ofEach + lengthOf(passage);
@@ -293,8 +295,8 @@ function* indexInSteps(
         yield;
       }
     }
-    const lines = left - room.lines;
-    parts.set(path, { ...part, lines, sections: read, passages: passages.length - part.passage });
+    const taken = { lines: lines - room.lines, names: namesLeft - names.left };
+    parts.set(path, { ...part, ...taken, sections: read, passages: passages.length - part.passage });
     if (kept) gone.delete(path);
   }
   for (const { passage, passages: count } of gone.values()) {
@@ -304,7 +306,7 @@ function* indexInSteps(
     );
   }
   const meanings = embed && new Meanings(embed, sections, clock);
-  const names = yield* Names.read(passages, language);
+  const called = yield* Names.read(passages, language);
   const ranking = new Ranking(passages, yield* builder.build(), language, name);
   const topics = yield* topicsOf(sections);
   return new KnowledgeIndex(
@@ -312,7 +314,7 @@ function* indexInSteps(
     topics,
     language,
     passages,
-    names,
+    called,
     ranking,
     meanings,
     parts,
@@ -324,6 +326,8 @@ interface Part {
   readonly text: string;
   /** How many lines were read for it. */
   readonly lines: number;
+  /** How many characters of names stand above its rows. */
+  readonly names: number;
   readonly sections: readonly Section[];
   /** The positions of its first section and its first passage, and how many passages it has. */
   readonly section: number;

@@ -6,7 +6,8 @@
 
 import { Lexer, type Token, Tokenizer, type Tokens } from "marked";
 import { mostIndexedLines } from "../../core/twins/twins.ts";
-import { MarkdownWriter, writtenSigns } from "./html.ts";
+import { MarkdownWriter, roomOfHtml, writtenSigns } from "./html.ts";
+import { type Repeats, repeat, roomForRepeats } from "./repeats.ts";
 import { type KnowledgeWarning, readSource, type Source } from "./source.ts";
 import { changeLines, LineSearch, portion, type Steps, visitAll, visitLines } from "./steps.ts";
 
@@ -66,12 +67,13 @@ export function* readBlocks(markdown: string, room: Room, isMdx = false): Steps<
   const source = yield* readSource(markdown, isMdx);
   const lexer = new Lexer({ gfm: true, tokenizer: new BlockTokenizer() });
   const { lines } = room;
+  const repeats = roomForRepeats(source.text);
   const read = yield* withinRoom(source.text, room);
   const warnings = [...source.warnings, ...read.warnings];
   let tokens = yield* readTokens(read.text, lexer);
   if (tokens.some(isHtml)) {
     room.lines = lines; // what becomes of the elements takes the place of the text
-    const written = yield* withinRoom(yield* withoutHtml(tokens), room);
+    const written = yield* withinRoom(yield* withoutHtml(tokens, repeats), room);
     warnings.push(...written.warnings);
     tokens = yield* readTokens(written.text, lexer);
   }
@@ -85,10 +87,14 @@ export function* readBlocks(markdown: string, room: Room, isMdx = false): Steps<
   const resolve = (block: string) => {
     const linked = block.replace(referenceLink, (whole, label: string, name: string) => {
       const link = lexer.tokens.links[(name || label).toLowerCase()];
-      return link ? `[${label}](${link.href})` : whole;
+      return link && repeat(repeats, link.href) ? `[${label}](${link.href})` : whole;
     });
-    const names = [...linked.matchAll(noteMark)].flatMap(([, name = ""]) => (notes.has(name) ? name : []));
-    return [linked, ...[...new Set(names)].map((name) => `[^${name}]: ${notes.get(name)}`)].join("\n\n");
+    const names = new Set([...linked.matchAll(noteMark)].map(([, name = ""]) => name));
+    const told = [...names].flatMap((name) => {
+      const note = notes.get(name);
+      return note !== undefined && repeat(repeats, note) ? `[^${name}]: ${note}` : [];
+    });
+    return [linked, ...told].join("\n\n");
   };
   const blocks: Block[] = [];
   yield* visitAll(shown, lengthOf, portion, (token) => blocks.push(...toBlocks(token, resolve)));
@@ -98,13 +104,49 @@ export function* readBlocks(markdown: string, room: Room, isMdx = false): Steps<
 /** The longest heading above a line of `=` or `-`, in UTF-16 code units. */
 const longestHeading = 256;
 
-/** The lexer's rules. It looks for such a line to a paragraph's end, for which Bun takes a second for 100 KB. */
+/** Lists and quotes that are deeper are text: the lexer calls itself for each, and no one means them. */
+const deepestBlock = 20;
+/** A table's first line, and that below it. */
+const headOfTable = /^.*\n.*(?:\n|$)/u;
+/** All that is asked of a row are its first two cells. */
+const narrowHead = "|a|b|\n|-|-|\n";
+
+/** The lexer's rules, within bounds. */
 class BlockTokenizer extends Tokenizer {
+  #depth = 0;
+
+  /** The lexer looks for the line below a heading to a paragraph's end, for which Bun takes a second for 100 KB. */
   override lheading(text: string): Tokens.Heading | undefined {
     const beginning = text.slice(0, longestHeading);
     const heading = super.lheading(beginning);
     const isWhole = beginning === text || (heading && heading.raw.length < beginning.length);
     return isWhole ? heading : undefined;
+  }
+
+  override list(text: string): Tokens.List | undefined {
+    return this.#inside(() => super.list(text));
+  }
+
+  override blockquote(text: string): Tokens.Blockquote | undefined {
+    return this.#inside(() => super.blockquote(text));
+  }
+
+  #inside<Read>(read: () => Read | undefined): Read | undefined {
+    if (this.#depth === deepestBlock) return undefined;
+    this.#depth++;
+    try {
+      return read();
+    } finally {
+      this.#depth--;
+    }
+  }
+
+  /** The lexer makes as many cells of each row as its table has names, whatever the row has. */
+  override table(text: string): Tokens.Table | undefined {
+    const [head = ""] = headOfTable.exec(text) ?? [];
+    const wide = super.table(head);
+    const narrow = wide && super.table(narrowHead + text.slice(head.length));
+    return narrow && { ...narrow, raw: head + narrow.raw.slice(narrowHead.length) };
   }
 }
 
@@ -123,6 +165,7 @@ function* readTokens(text: string, lexer: Lexer): Steps<Token[]> {
     for (const piece of piecesOf(part)) {
       if (tokens.length > 0) yield;
       for (const token of lexer.blockTokens(piece, [])) tokens.push(token);
+      lexer.inlineQueue = []; // what is in lines is read where it is asked for
     }
   }
   const search = new LineSearch(text);
@@ -153,7 +196,7 @@ const longestPiece = 2;
 const blockOrItem = /\n(?=[ \t]*\n\S|[-*+] |\d{1,9}[.)] )/gu;
 const tableHead = /^(?=.*\|).*\n[ \t|]*:?-[ \t|:-]*\n/u;
 
-/** Cuts a text that is long before blocks and items, outside of code. A table that is cut goes on with its head. */
+/** Cuts a text that is long before blocks and items, outside of code. A table that is cut goes on with its head, if that is short. */
 function* piecesOf(text: string): Generator<string> {
   let [from, head] = [0, ""];
   for (;;) {
@@ -170,7 +213,8 @@ function* piecesOf(text: string): Generator<string> {
     const piece = head + text.slice(from, from + end);
     yield piece;
     const last = piece.slice(piece.lastIndexOf("\n\n") + 1).trimStart();
-    head = next === undefined ? (tableHead.exec(last)?.[0] ?? "") : "";
+    const [names = ""] = (next === undefined && tableHead.exec(last)) || [];
+    head = names.length < end ? names : "";
     from += end;
   }
   yield head + text.slice(from);
@@ -211,13 +255,14 @@ function isHtml({ type, raw }: Token): boolean {
 }
 
 /** Writes Markdown for the HTML between other blocks. What its tags leave open ends at the next heading. */
-function* withoutHtml(tokens: readonly Token[]): Steps<string> {
+function* withoutHtml(tokens: readonly Token[], repeats: Repeats): Steps<string> {
   const pieces: string[] = [];
-  let writer = new MarkdownWriter();
+  const room = roomOfHtml(repeats);
+  let writer = new MarkdownWriter(room);
   yield* visitAll(cutHtml(tokens), lengthOf, portion, (token) => {
     if (token.type === "heading") {
       pieces.push(writer.end(), "\n");
-      writer = new MarkdownWriter();
+      writer = new MarkdownWriter(room);
     }
     if (isHtml(token)) writer.writeHtml(token.raw);
     else if (token.type !== "def") writer.write(token.raw); // the lexer knows it already

@@ -5,6 +5,8 @@
  */
 
 import { Parser } from "htmlparser2";
+import { type Repeats, repeat, roomForRepeats } from "./repeats.ts";
+import { portion } from "./steps.ts";
 import { type Cell, countHeads, isColumn, type Row, writeTable } from "./tables.ts";
 
 /** What is written before and after the text of elements. */
@@ -42,8 +44,13 @@ const tagLike = /\ufdd0(?=[a-z/!])/giu;
 const deepest = 200;
 /** A page with more cells in tables is refused: people read no such tables, and each cell takes its memory. */
 const mostCells = 200_000;
-/** Of what is taken in pieces, so many cells of a table are written at once, below its names. */
+/** A page that is more Markdown is refused: a tag within lists may take a hundred times as much there. */
+const mostWritten = 20 * 1024 * 1024;
+/** Of what is taken in pieces, so many cells or characters of a table are written at once, below its names. */
 const cellsAtOnce = 4_096;
+const charactersAtOnce = portion;
+/** A row that is longer is none: its table arranges the page. */
+const longestRow = 2 * portion;
 /** Lists that are deeper are written like this one: Markdown takes long to read them, and no one means them. */
 const deepestList = 20;
 
@@ -58,7 +65,8 @@ const deepestList = 20;
  * console.log(readHtml("<h1>Hours</h1><p>From <b>nine</b>.")); // # Hours … From **nine**.
  * ```
  *
- * @throws {RangeError} if its elements are nested more than 200 deep, or its tables have more than 200,000 cells.
+ * @throws {RangeError} if its elements are nested more than 200 deep, its tables have more than 200,000 cells, or it is
+ * more than 20 Mi characters of Markdown.
  */
 export function readHtml(html: string): string {
   const markdown = toMarkdown(html).trim();
@@ -67,7 +75,7 @@ export function readHtml(html: string): string {
 }
 
 function toMarkdown(html: string): string {
-  const writer = new MarkdownWriter();
+  const writer = new MarkdownWriter(roomOfHtml(roomForRepeats(html)));
   writer.writeHtml(html);
   if (writer.fault !== undefined) throw new RangeError(`HTML ${writer.fault}.`);
   return writtenSigns(writer.end());
@@ -79,6 +87,19 @@ export function writtenSigns(markdown: string): string {
 }
 
 type Attributes = Readonly<Record<string, string>>;
+
+/** What may still be written of a text's HTML. */
+export interface RoomOfHtml {
+  cells: number;
+  characters: number;
+  /** Of tables where cells span others, and of their names. */
+  readonly repeats: Repeats;
+}
+
+/** Room for all HTML of a text. */
+export function roomOfHtml(repeats: Repeats): RoomOfHtml {
+  return { cells: mostCells, characters: mostWritten, repeats };
+}
 
 interface List {
   /** The number of the next item. Undefined: its items have none. */
@@ -99,15 +120,15 @@ interface Table {
   inHead: boolean;
   /** The cell that is open, with its text still to come. */
   cell: Omit<Cell, "text"> | undefined;
-  /** How many cells there were before its first row that is not written yet. */
-  cellsBefore: number;
+  /** What room there was before its first row that is not written yet. */
+  roomBefore: Pick<RoomOfHtml, "cells" | "characters">;
 }
 
 /** Writes Markdown for HTML, with Markdown between its tags. Of tags without a meaning there, the text stays. */
 export class MarkdownWriter {
-  /** Why what follows in HTML is left out: it is nested too deep, or its tables have too many cells. */
+  /** Why what follows in HTML is left out: it is nested too deep, has too many cells, or is too much. */
   fault: string | undefined;
-  #cells = 0;
+  readonly #room: RoomOfHtml;
   readonly #parser = new Parser({
     onopentag: (name, attributes) => this.#open(name, attributes),
     ontext: (text) => this.#writeText(text),
@@ -131,12 +152,22 @@ export class MarkdownWriter {
   }[] = [];
   #takes = 0;
 
+  constructor(room: RoomOfHtml) {
+    this.#room = room;
+  }
+
   writeHtml(html: string): void {
     this.#parser.write(html);
   }
 
   write(markdown: string): void {
     if (this.#hidden > 0 || markdown === "") return;
+    this.#room.characters -= markdown.length;
+    if (this.#room.characters < 0) this.#refuse("is more than 20 Mi characters of text");
+    this.#put(markdown);
+  }
+
+  #put(markdown: string): void {
     this.#out.push(this.#heading > 0 && /\n/u.test(markdown) ? " " : markdown);
   }
 
@@ -144,6 +175,9 @@ export class MarkdownWriter {
   take(): string {
     while ((this.#begun[0]?.takes ?? this.#takes) < this.#takes) this.#begun.shift();
     this.#takes++;
+    const [outermost] = this.#tables;
+    if (outermost && outermost.roomBefore.characters - this.#room.characters > longestRow)
+      this.#dissolveTables();
     if (this.#begun.length + this.#tables.length > 0) return "";
     const last = this.#out.pop() ?? ""; // what follows depends on it
     const taken = this.#out.join("");
@@ -235,7 +269,9 @@ export class MarkdownWriter {
     const { name: opened, at, href } = this.#begun.pop() ?? {};
     if (opened !== name || at === undefined || at > this.#out.length) return;
     const inner = this.#out.splice(at).join("");
-    const [, before = "", words = "", after = ""] = /^(\s*)(.*?)(\s*)$/su.exec(inner) ?? [];
+    const words = inner.trim();
+    const before = inner.slice(0, inner.length - inner.trimStart().length);
+    const after = inner.slice(before.length + words.length);
     const isLink = name === "a" && /^(?:https?|mailto|tel):/iu.test(href ?? "");
     const isMarkable =
       words !== "" && !/\n\s*\n/u.test(inner) && (isLink || (name !== "a" && this.#verbatim === 0));
@@ -284,22 +320,47 @@ export class MarkdownWriter {
 
   #openTable(): void {
     for (const table of this.#tables) table.isLayout = true;
-    const own = { rows: [], isLayout: false, inHead: false, cell: undefined, cellsBefore: this.#cells };
+    const own = { rows: [], isLayout: false, inHead: false, cell: undefined, roomBefore: { ...this.#room } };
     this.#tables.push({ ...own, out: this.#out });
   }
 
   #openRow(table: Table): void {
-    if (this.#takes > 0 && this.#cells - table.cellsBefore > cellsAtOnce) {
+    const { cells, characters } = table.roomBefore;
+    const isMuch =
+      cells - this.#room.cells > cellsAtOnce || characters - this.#room.characters > charactersAtOnce;
+    if (this.#takes > 0 && isMuch) {
       this.#closeCell();
-      table.out.push("\n\n", writeTable(table.rows, table.isLayout), "\n\n");
-      table.rows = isColumn(table.rows) ? [] : table.rows.slice(0, countHeads(table.rows));
-      table.cellsBefore = this.#cells;
+      table.out.push("\n\n", this.#written(table), "\n\n");
+      const names = isColumn(table.rows) ? [] : table.rows.slice(0, countHeads(table.rows));
+      const areRepeated = names.every(({ cells }) =>
+        cells.every(({ text }) => repeat(this.#room.repeats, text)),
+      );
+      table.rows = areRepeated ? names : [];
+      table.roomBefore = { ...this.#room };
     }
     table.rows.push({ cells: [], inHead: table.inHead });
   }
 
+  #written({ rows, isLayout }: Table): string {
+    return writeTable(rows, isLayout, this.#room.repeats);
+  }
+
+  /** What is in the tables that are open is written as text, and so is the rest of them. */
+  #dissolveTables(): void {
+    const [{ out } = { out: this.#out }] = this.#tables;
+    for (const [at, table] of this.#tables.entries()) {
+      out.push("\n\n", writeTable(table.rows, true, this.#room.repeats), "\n\n");
+      const inside = this.#tables[at + 1]?.out ?? this.#out;
+      if (table.cell) out.push(inside.join(""));
+    }
+    this.#tables.length = 0;
+    this.#begun.length = 0;
+    this.#out = out;
+  }
+
   #openCell(name: string, { colspan = "1", rowspan = "1" }: Attributes): void {
-    if (++this.#cells > mostCells) this.#refuse("has more than 200,000 cells in its tables");
+    if (--this.#room.cells < 0) this.#refuse("has more than 200,000 cells in its tables");
+    if (this.#tables.length === 0) this.write("\n\n");
     this.#inTable(({ table }) => {
       if (table.cell) this.#closeCell();
       if (table.rows.length === 0) table.rows.push({ cells: [], inHead: table.inHead });
@@ -326,7 +387,7 @@ export class MarkdownWriter {
     const table = this.#tables.pop();
     if (!table) return;
     this.#out = table.out;
-    this.write(`\n\n${writeTable(table.rows, table.isLayout)}\n\n`);
+    this.#put(`\n\n${this.#written(table)}\n\n`);
   }
 }
 

@@ -5,8 +5,17 @@
  */
 
 import { type Block, plainText } from "./blocks.ts";
+import { type Repeats, repeat } from "./repeats.ts";
 import type { Section } from "./sections.ts";
 import { portion, type Steps, visitAll } from "./steps.ts";
+
+/** Rows stand below the names of their table, in a twin's passages up to so many characters of names. */
+const mostNames = 4 * 1024 * 1024;
+
+/** Room for the names of tables in all passages of a twin. */
+export function roomForNames(): Repeats {
+  return { left: mostNames };
+}
 
 /** A piece of a section. */
 export interface Passage {
@@ -38,10 +47,10 @@ const longestPassage = 4_000;
 const introductionLength = 400;
 
 /** Cuts the section at a position into passages. The first one stands for the section as a whole. */
-export function* toPassages(section: Section, position: number): Steps<Passage[]> {
+export function* toPassages(section: Section, position: number, names: Repeats): Steps<Passage[]> {
   const { document, heading, parents, askedAs, children } = section;
   const shared = { section: position, document, heading, parents, askedAs };
-  const { parts, pieces, count } = yield* toUnits(section.blocks);
+  const { parts, pieces, count } = yield* toUnits(section.blocks, names);
   const whole = ownText(section, sectionLength);
   const passages: Passage[] = [];
   if (children.length > 0 && whole.length <= introductionLength) {
@@ -127,7 +136,7 @@ interface Unit {
 }
 
 /** The parts and pieces of all units, and how many units there are. Questions are joined with their answers, if they have one. */
-function* toUnits(blocks: readonly Block[]): Steps<Unit & { readonly count: number }> {
+function* toUnits(blocks: readonly Block[], names: Repeats): Steps<Unit & { readonly count: number }> {
   const [allParts, allPieces]: [Part[], string[]] = [[], []];
   let count = 0;
   let asked: { readonly question: string; readonly pieces: string[]; isAnswered: boolean } | undefined;
@@ -148,9 +157,9 @@ function* toUnits(blocks: readonly Block[]): Steps<Unit & { readonly count: numb
     if (block.kind === "question" || !("text" in block)) close();
     if (block.kind === "question") asked = { question: block.text, pieces: [block.text], isAnswered: false };
     else if ("text" in block && asked) {
-      for (const piece of toUnit(block).pieces) addTo(asked.pieces, piece, "\n\n", sectionLength);
+      for (const piece of toUnit(block, names).pieces) addTo(asked.pieces, piece, "\n\n", sectionLength);
       asked.isAnswered = true;
-    } else if ("text" in block) add(toUnit(block));
+    } else if ("text" in block) add(toUnit(block, names));
   });
   close();
   return { parts: allParts, pieces: allPieces, count };
@@ -158,11 +167,11 @@ function* toUnits(blocks: readonly Block[]): Steps<Unit & { readonly count: numb
 
 type TextBlock = Extract<Block, { text: string }>;
 
-function toUnit(block: TextBlock): Unit {
+function toUnit(block: TextBlock, names: Repeats): Unit {
   const { kind, text } = block;
   if (kind !== "parts") return { parts: [], pieces: kind === "code" ? [text] : sentences(text) };
   const { head, parts } = block;
-  const withHead = (part: string) => (head === "" ? part : `${head}\n${part}`);
+  const withHead = (part: string) => (head !== "" && repeat(names, head) ? `${head}\n${part}` : part);
   const lines = parts.map((part) => part.text);
   return {
     parts: parts.map((part) => ({ ...part, text: withHead(part.text) })),

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Repeats } from "./repeats.ts";
+
 /** A cell as it is written. */
 export interface Cell {
   readonly text: string;
@@ -21,32 +23,35 @@ export interface Row {
 
 /** No one means more, and a hostile page could have as many as it likes for nothing. */
 const mostColumns = 100;
-const mostCells = 200_000;
+/** What a place takes besides its text. */
+const ofPlace = 3;
 
 /**
- * Writes a table: a cell stands in each place that it spans, and rows of names are joined. What only arranges text on a
- * page is written as that text: one column, or cells with headings or tables (`isLayout`).
+ * Writes a table: a cell stands in each place that it spans, as far as texts may be repeated, and rows of names are joined.
+ * What only arranges text on a page is written as that text: one column, or cells with headings or tables (`isLayout`).
  */
-export function writeTable(rows: readonly Row[], isLayout: boolean): string {
+export function writeTable(rows: readonly Row[], isLayout: boolean, repeats: Repeats): string {
   const shown = rows.filter(({ cells }) => cells.length > 0);
   if (isLayout || isColumn(shown))
     return shown
       .flatMap(({ cells }) => cells.map(({ text }) => text))
       .filter((text) => text !== "")
       .join("\n\n");
-  const grid = toGrid(shown.map(({ cells }) => cells));
+  const grid = toGrid(
+    shown.map(({ cells }) => cells),
+    repeats,
+  );
   const heads = countHeads(shown);
-  const width = Math.max(...grid.map((row) => row.length));
-  const names = Array.from({ length: width }, (_, column) => {
-    const above = grid.slice(0, heads).map((row) => row[column] ?? "");
-    return [...new Set(above)].filter((name) => name !== "").join(" ");
-  });
+  const width = grid.reduce((most, row) => Math.max(most, row.length), 0);
+  const names = Array.from({ length: width }, () => new Set<string>());
+  for (const row of grid.slice(0, heads))
+    for (const [column, name] of row.entries()) if (name !== "") names[column]?.add(name);
   const body = grid.slice(heads).filter((row) => row.some((text) => text !== ""));
   const toLine = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [
-    toLine(names),
+    toLine(names.map((above) => [...above].join(" "))),
     toLine(names.map(() => "---")),
-    ...body.map((row) => toLine(names.map((_, at) => row[at] ?? ""))),
+    ...body.map(toLine),
   ].join("\n");
 }
 
@@ -61,24 +66,28 @@ export function countHeads(rows: readonly Row[]): number {
   return Math.max(1, plain);
 }
 
-/** The texts of all places, by rows. */
-function toGrid(rows: readonly (readonly Cell[])[]): string[][] {
+/** The texts of all places, by rows, which may be shorter than others. */
+function toGrid(rows: readonly (readonly Cell[])[], repeats: Repeats): string[][] {
   const grid: string[][] = rows.map(() => []);
-  let left = mostCells;
   for (const [at, cells] of rows.entries()) {
     let column = 0;
-    for (const { text, columns, rows: height } of cells) {
+    for (const { text, columns, rows: spanned } of cells) {
       while (grid[at]?.[column] !== undefined) column++;
+      if (column >= mostColumns) break;
       const words = text.replace(/\s+/gu, " ").replaceAll("|", "\\|");
-      const right = Math.min(mostColumns, column + Math.max(1, columns));
-      // As in HTML, 0 rows are all that follow.
-      const below = height === 0 ? rows.length : Math.min(rows.length, at + Math.max(1, height));
-      for (let row = at; row < below && left > 0; row++)
-        for (let place = column; place < right && left > 0; place++, left--) {
-          const line = grid[row];
-          if (line) line[place] ??= words;
-        }
-      column = right;
+      const size = words.length + ofPlace;
+      // Beyond its own place, a text is repeated. As in HTML, 0 rows are all that follow.
+      const places = 1 + Math.floor(repeats.left / size);
+      const width = Math.min(mostColumns - column, Math.max(1, columns), places);
+      const height = Math.min(
+        rows.length - at,
+        spanned === 0 ? rows.length : Math.max(1, spanned),
+        Math.floor(places / width),
+      );
+      repeats.left -= (width * height - 1) * size;
+      for (const line of grid.slice(at, at + height))
+        for (let place = column; place < column + width; place++) line[place] ??= words;
+      column += width;
     }
   }
   return grid.map((row) => Array.from(row, (text) => text ?? ""));

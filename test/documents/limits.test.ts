@@ -93,3 +93,29 @@ test("a table of many cells, and rows and columns that span more than there are,
   );
   assert.match(spans, /^\| a \| a \|/u);
 });
+
+test("cells of Word that span others, or are merged, do not make a text long", async () => {
+  const cell = (inside: string, properties: string) => `<w:tc><w:tcPr>${properties}</w:tcPr>${inside}</w:tc>`;
+  const wide = '<w:gridSpan w:val="100"/>';
+  const table = (inside: string) =>
+    `<w:tbl><w:tr>${cell(inside, wide)}${cell(paragraph("b"), "")}</w:tr></w:tbl>`;
+  const nested = await text("a.docx", docx(table(table(table(paragraph("word ".repeat(1_000)))))));
+  assert.ok(nested.text.length < 2 ** 21, `${nested.text.length}`);
+  const rows = `<w:tr>${cell(paragraph(""), "<w:vMerge/>")}${cell(paragraph("b"), "")}</w:tr>`.repeat(20_000);
+  const first = cell(paragraph("word ".repeat(1_000)), '<w:vMerge w:val="restart"/>');
+  const merged = await text("a.docx", docx(`<w:tbl><w:tr>${first}</w:tr>${rows}</w:tbl>`));
+  assert.ok(merged.text.length < 2 * rows.length, `${rows.length} became ${merged.text.length}`);
+});
+
+test("a Word document of more than 20 Mi characters is refused", async () => {
+  const body = paragraph("words ".repeat(400_000)).repeat(9);
+  await assert.rejects(
+    text("a.docx", docx(body)),
+    /^DocumentError: has more than 20 Mi characters of text\.$/u,
+  );
+});
+
+test("what lists make of a page beyond 20 Mi characters is refused", async () => {
+  const page = `${"<ul><li>".repeat(20)}${"<p>a</p>".repeat(300_000)}`;
+  await assert.rejects(text("a.html", page), /^DocumentError: is more than 20 Mi characters of text\.$/u);
+});

@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createKnowledgeIndex } from "../../knowledge/mod.ts";
 import { ask, createTwin, passagesOf, wordsOf } from "./keeper.ts";
 
 test("the persona is never revealed, whatever is asked", async () => {
@@ -134,4 +135,15 @@ test("a section with thousands below it names those that fit into a passage", as
   assert.deepEqual([first?.heading, second?.heading], ["Guests", "Room 0"]);
   assert.match(first?.text ?? "", /^They sleep\.\n\n- \*\*Room 0\*\*\n- \*\*Room 1\*\*\n/u);
   assert.ok((first?.text.length ?? 0) < 8_000);
+});
+
+test("rows stand below the names of their table, as far as there is room for names in a twin", async () => {
+  const names = `| lamp | ${"oil ".repeat(2_000)}|`;
+  const rows = Array.from({ length: 1_500 }, (_, row) => `| L${row} | ${row * 7} |\n`);
+  const twin = { name: "Odd", instructions: `# Lamps\n\n${names}\n|---|---|\n${rows.join("")}` };
+  const index = await createKnowledgeIndex(twin);
+  const told = (row: number) => index.search(`L${row}`)[0]?.text ?? "";
+  assert.match(told(3), /oil oil/u);
+  assert.match(told(1_400), /L1400 \| 9800/u);
+  assert.doesNotMatch(told(1_400), /oil/u);
 });

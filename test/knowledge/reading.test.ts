@@ -675,3 +675,81 @@ test("long HTML without headings keeps its words and marks, and text of one colu
     ],
   );
 });
+
+/** How many characters a text is read as. */
+function charactersOf(text: string): number {
+  const { sections } = readDocument({ path: "a.md", text });
+  return sections
+    .flatMap(({ blocks }) => blocks.map((block) => ("text" in block ? block.text.length : 0)))
+    .reduce((sum, length) => sum + length, 0);
+}
+
+for (const [what, text] of [
+  [
+    "a cell that spans others",
+    `<table><tr><td colspan=100 rowspan=2000>${"word ".repeat(2_000)}<td>b${"<tr><td>a<td>b".repeat(2_000)}</table>`,
+  ],
+  [
+    "a cell that spans others, below each of many headings",
+    "<table><tr><td colspan=100>a<td>b</table>\n\n## More\n\n".repeat(5_000),
+  ],
+  [
+    "a row of many cells, and many of one",
+    `<table><tr>${"<td>a".repeat(100)}${"<tr><td>b".repeat(50_000)}</table>`,
+  ],
+  [
+    "long names of a long table of HTML",
+    `<table><tr><th>${"name ".repeat(6_000)}<th>b${"<tr><td>a<td>b".repeat(50_000)}</table>`,
+  ],
+  [
+    "long names of a long table",
+    `|${" name |".repeat(3_000)}\n|${"-|".repeat(3_000)}\n${"| a\n".repeat(100_000)}`,
+  ],
+  [
+    "the address that links refer to",
+    `[a]: https://example.com/${"b".repeat(10_000)}\n\n${"[c][a] ".repeat(20_000)}`,
+  ],
+  ["a long footnote", `[^a]: ${"note ".repeat(2_000)}\n\n${"Read on.[^a]\n\n".repeat(5_000)}`],
+  ["indents of what is in lists", `<div>${"<ul><li>".repeat(20)}${"<p>a</p>".repeat(20_000)}</div>`],
+] as const) {
+  test(`a text becomes no more than three times as long, and three million characters, by ${what}`, () => {
+    const characters = charactersOf(`# Text\n\n${text}\n`);
+    assert.ok(characters <= 3 * (text.length + 2 ** 20), `${text.length} became ${characters}`);
+  });
+}
+
+test("a cell that spans more than may be repeated stands once, and those after it stay beside it", () => {
+  const [long, other] = ["word ", "other "].map((word) => word.repeat(200_000).trim());
+  const html = `<table><tr><th colspan=3>${long}<th colspan=3>${other}<tr><td>a<td>b<td>c<td>d<td>e</table>`;
+  const markdown = readHtml(html).replaceAll(`${long}`, "long").replaceAll(`${other}`, "other");
+  assert.equal(
+    markdown,
+    "| long | long | long | other |  |\n| --- | --- | --- | --- | --- |\n| a | b | c | d | e |",
+  );
+});
+
+test("a long cell arranges the page, in however many tables it is", () => {
+  const [nested, long] = ["<table><tr><td>b<td>".repeat(60), "word ".repeat(60_000)];
+  const text = `<table><tr><td>a<td>${nested}\n\n${long}\n\n${"</table>".repeat(60)}<tr><td>c<td>d</table>`;
+  const { sections } = readDocument({ path: "a.md", text });
+  const words = sections.flatMap(({ blocks }) =>
+    blocks.flatMap((block) => ("text" in block ? block.text.split(/\s+/u) : [])),
+  );
+  assert.equal(words.filter((word) => word !== "word").join(""), `a${"b".repeat(60)}cd`);
+  assert.equal(words.filter((word) => word === "word").length, 60_000);
+});
+
+test("lists and quotes of thousands of levels are text, and make nothing fail", () => {
+  for (const mark of ["- ", "1. ", "> ", "- > "]) {
+    const text = `${mark.repeat(5_000)}deep\n`;
+    assert.doesNotThrow(() => readDocument({ path: "a.md", text }), mark);
+  }
+});
+
+test("marks around long spaces take no longer than the text", { timeout: 20_000 }, () => {
+  const spaces = " ".repeat(30_000);
+  assert.equal(
+    readHtml(`<pre>${"<b>".repeat(190)}a${spaces}b${"</b>".repeat(190)}</pre>`),
+    `\`\`\`\na${spaces}b\n\`\`\``,
+  );
+});

@@ -69,7 +69,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   "adapters/webhooks": ["mod", "addresses"],
   "adapters/sql": ["driver", "store", "schema", "copy", "fair-reads"],
   "adapters/servers": ["bun", "deno", "running-server", "node/mod"],
-  knowledge: ["mod", "text/sections", "text/yaml"],
+  knowledge: ["mod", "text/repeats", "text/sections", "text/yaml"],
 };
 
 /** Subjects of which each file is a door. */
