@@ -387,7 +387,9 @@ class ConversationStream implements EventStream {
       return;
     }
     const conversation = await store.getConversation(this.#reach, id);
-    if (conversation && !this.#isInReach(conversation)) return this.end();
+    // A log has no fewer messages than were told, unless its store lost some, as in a failover: ids begin anew there.
+    if (conversation && (!this.#isInReach(conversation) || conversation.logLength < this.#next))
+      return this.end();
     const isFollowing = this.#reply !== undefined; // then no message can have been stored behind it
     const isToRead = conversation && !isFollowing;
     const log = isToRead ? await this.#readLog(id) : undefined;

@@ -414,6 +414,36 @@ describe("a conversation's stream", () => {
     await stream.leave();
   });
 
+  test("ends where the store has lost what it was told, as a restored one has", async () => {
+    const store = createMemoryStore();
+    let isLost = false;
+    const restored: Store = {
+      ...store,
+      async getConversation(...which) {
+        const found = await store.getConversation(...which);
+        return found && isLost ? { ...found, logLength: 0, lastMessageId: null } : found;
+      },
+      async listMessages(...which) {
+        const found = await store.listMessages(...which);
+        return found && isLost ? { items: [], total: 0 } : found;
+      },
+    };
+    await using chat = await openChat(inProcess, { store: restored });
+    const stream = await follow(chat);
+    await stream.next();
+    await talk(chat, "Hello?", "Hi!");
+    await stream.until("complete");
+    isLost = true;
+    await rename(chat, chat.key);
+    let rest: unknown[] | undefined;
+    void stream.rest().then((events) => {
+      rest = events;
+    });
+    await settle();
+    assert.deepEqual(rest, []);
+    await assertRefusedField(await chat.get("/stream?after=1.4"), "after");
+  });
+
   test("comes from another process within 2 s, without signals", async () => {
     const store = { ...createMemoryStore(), exclusive: false };
     await using chat = await openChat(inProcess, { store });

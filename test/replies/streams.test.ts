@@ -4,8 +4,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isEventStream } from "../../core/wire/request.ts";
 import { EventSender } from "../../core/wire/event-sender.ts";
+import { isEventStream } from "../../core/wire/request.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { inProcess, openFixture, parseEvents, textOf } from "../support/harness.ts";
 
