@@ -111,6 +111,8 @@ const pairs = Object.fromEntries(
 );
 /** The largest file of a twin, with a golden question. */
 export const ownTwin: string = `---\nname: Own\ntests:\n  - ask: What is this?\n---\n${"## Words\n\nA line of words.\n\n".repeat(36_000)}`;
+/** A file whose tables become as long as may be: each cell spans a hundred columns. */
+const spans = `---\nname: Own\n---\n## Tables\n\n${"<table><tr><td colspan=100>a<td>b</table>\n\n".repeat(22_000)}`;
 const fifty = Array.from({ length: 50 }, (_, n) => `twin-${n}`);
 const writes: readonly (readonly [
   who: string,
@@ -169,6 +171,7 @@ const writes: readonly (readonly [
   ["f", "DELETE", "the client tokens of a person, deleted", "/client-tokens?endUser=dora"],
   ["j", "PUT", "a twin of 1 MiB", "/twins/own/file", ownTwin, inParts],
   ["j", "POST", "a file of 1 MiB, checked", "/twins/check", ownTwin, inParts],
+  ["j", "POST", "a file of 22,000 tables of HTML, checked", "/twins/check", spans, inParts],
   ["j", "PUT", "a document of 1 MiB", "/twins/own/documents/long.md", ownTwin, inParts],
   [
     "j",

@@ -104,8 +104,8 @@ export function* readBlocks(markdown: string, room: Room, isMdx = false): Steps<
 /** The longest heading above a line of `=` or `-`, in UTF-16 code units. */
 const longestHeading = 256;
 
-/** Lists and quotes that are deeper are text: the lexer calls itself for each, and no one means them. */
-const deepestBlock = 20;
+/** Lists and quotes that are deeper are text: the lexer reads each once more, and only the outermost are asked for. */
+const deepestBlock = 4;
 /** A table's first line, and that below it. */
 const headOfTable = /^.*\n.*(?:\n|$)/u;
 /** All that is asked of a row are its first two cells. */

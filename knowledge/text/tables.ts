@@ -23,8 +23,8 @@ export interface Row {
 
 /** No one means more, and a hostile page could have as many as it likes for nothing. */
 const mostColumns = 100;
-/** What a place takes besides its text. */
-const ofPlace = 3;
+/** What a place that is repeated takes besides its text, for the work. */
+const ofPlace = 64;
 
 /**
  * Writes a table: a cell stands in each place that it spans, as far as texts may be repeated, and rows of names are joined.
@@ -42,17 +42,24 @@ export function writeTable(rows: readonly Row[], isLayout: boolean, repeats: Rep
     repeats,
   );
   const heads = countHeads(shown);
-  const width = grid.reduce((most, row) => Math.max(most, row.length), 0);
-  const names = Array.from({ length: width }, () => new Set<string>());
-  for (const row of grid.slice(0, heads))
-    for (const [column, name] of row.entries()) if (name !== "") names[column]?.add(name);
+  const names = joinNames(grid.slice(0, heads));
   const body = grid.slice(heads).filter((row) => row.some((text) => text !== ""));
+  const width = grid.reduce((most, row) => Math.max(most, row.length), 0);
+  while (names.length < width) names.push("");
   const toLine = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  return [
-    toLine(names.map((above) => [...above].join(" "))),
-    toLine(names.map(() => "---")),
-    ...body.map(toLine),
-  ].join("\n");
+  return [toLine(names), toLine(names.map(() => "---")), ...body.map(toLine)].join("\n");
+}
+
+/** What columns are called by rows of names, each name once. */
+function joinNames([first = [], ...others]: readonly (readonly string[])[]): string[] {
+  if (others.length === 0) return [...first];
+  const names: Set<string>[] = [];
+  for (const row of [first, ...others])
+    for (const [column, name] of row.entries()) {
+      names[column] ??= new Set();
+      if (name !== "") names[column].add(name);
+    }
+  return names.map((above) => [...above].join(" "));
 }
 
 /** Whether rows have one cell each, which is no name. */
