@@ -154,10 +154,12 @@ export class OwnTwins implements TwinSource {
   }
 
   async get(owner: string, id: string, revision?: string): Promise<Twin | undefined> {
+    // A reply goes on with the twin that it began with, also where the operator has another of this id by now.
+    const begunWith = revision === undefined ? undefined : await this.#headWith(owner, id, revision);
+    if (begunWith) return this.#load(begunWith);
     const operators = await this.#parts.twins.get(owner, id, revision);
-    if (operators) return operators;
-    const now = await this.#head(owner, id);
-    const head = now && revision !== undefined ? await this.#headWith(now, revision) : now;
+    if (operators || revision !== undefined) return operators;
+    const head = await this.#head(owner, id);
     return head && this.#load(head);
   }
 
@@ -248,10 +250,11 @@ export class OwnTwins implements TwinSource {
   }
 
   /** A twin as it was with a revision. Undefined: that version is not kept. */
-  async #headWith(now: OwnTwinRecord, revision: string): Promise<OwnTwinRecord | undefined> {
-    if (now.revision === revision) return now;
+  async #headWith(owner: string, id: string, revision: string): Promise<OwnTwinRecord | undefined> {
+    const now = await this.#head(owner, id);
+    if (!now || now.revision === revision) return now;
     const slice = { offset: 0, limit: mostTwinVersions };
-    const kept = await this.#parts.store.listTwinVersions(now.owner, now.id, slice);
+    const kept = await this.#parts.store.listTwinVersions(owner, id, slice);
     const found = kept?.items.find((version) => version.revision === revision);
     return found && { ...now, revision, version: found.version, updatedAt: found.createdAt };
   }

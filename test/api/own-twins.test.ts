@@ -8,7 +8,7 @@ import { createTwinReader as createFolderReader } from "../../adapters/twin-file
 import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { sha256 } from "../../core/base/ids.ts";
 import type { LogLevel } from "../../core/base/log.ts";
-import { createEchoEngine, type TwinEngine } from "../../core/mod.ts";
+import { createEchoEngine, createTwinList, type TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import type { MessageResource, TwinResource } from "../../core/wire/schemas.ts";
 import { createKnowledgeEngine } from "../../knowledge/mod.ts";
@@ -528,9 +528,11 @@ describe("twins that their owners make", () => {
     assert.equal(next.twinRevision, second.revision);
   });
 
-  for (const [what, change, isGoneOnWith] of [
+  const operators = createTwinList([{ id: "odd", name: "Operator's", engine: "knowledge" }]);
+  for (const [what, change, isGoneOnWith, twins = createTwinList([])] of [
     ["the version that it began with", "PUT", true],
     ["no other one, where that is not kept", "DELETE", false],
+    ["the version that it began with, where an operator's twin hides it now", "none", true, operators],
   ] as const) {
     test(`a reply whose process dies is gone on with by ${what}`, async () => {
       const store = { ...createMemoryStore(), exclusive: false };
@@ -538,7 +540,7 @@ describe("twins that their owners make", () => {
       let isCutOff = false;
       const far = withOutages(store, () => isCutOff);
       await using one = closingInTime(await open({ store: far, engines: { knowledge: engine } }));
-      await using other = closingInTime(await open({ store, engines: { knowledge: engine } }));
+      await using other = closingInTime(await open({ store, twins, engines: { knowledge: engine } }));
       await other.service.ready();
       const first = await one.made("odd/file", file);
       const key = await one.key();
@@ -550,7 +552,7 @@ describe("twins that their owners make", () => {
       await one.clock.advance(1_000);
       isCutOff = true;
       if (change === "DELETE") await other.call("DELETE", "/twins/odd", other.jwt);
-      await other.made("odd/file", file.replace("nine", "ten"));
+      if (change !== "none") await other.made("odd/file", file.replace("nine", "ten"));
       await other.clock.advance(35_000);
       if (isGoneOnWith) {
         const { turn, ...run } = await engine.next();
