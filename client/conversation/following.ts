@@ -17,8 +17,11 @@ export function isTold({ stream }: SeenConversation): boolean {
   return stream === "live" || stream === "broken";
 }
 
-/** Follows what happens, whoever does it, from now on or from behind a message; unless that is done, or the conversation is left. */
-export async function follow(seen: SeenConversation, after?: string): Promise<void> {
+/**
+ * Follows what happens, whoever does it; unless that is done, or the conversation is left. It goes on behind what is known: what
+ * was read or told last, or `first`, the message that the conversation began with here.
+ */
+export async function follow(seen: SeenConversation, first = ""): Promise<void> {
   const { client, id, closing } = seen;
   const { signal } = closing;
   if (seen.stream || signal.aborted) return;
@@ -27,7 +30,7 @@ export async function follow(seen: SeenConversation, after?: string): Promise<vo
   const close = await oneOfFew(signal, () => readRunning(seen));
   try {
     const events = client.conversations.follow(id, {
-      after,
+      after: seen.told ?? first,
       signal,
       maxRetries: Infinity,
       broken: () => {
@@ -37,11 +40,11 @@ export async function follow(seen: SeenConversation, after?: string): Promise<vo
     for await (const event of events) {
       if (mayBeAsked(seen, event)) await seen.asking?.answered;
       if (signal.aborted) return;
-      const isFirst = seen.stream === "opening" && !after;
       seen.stream = "live";
       seen.own?.detach();
       seen.own = undefined;
-      await take(seen, event, isFirst);
+      await take(seen, event);
+      seen.told = event.id ?? seen.told;
       tell(seen);
     }
   } catch (error) {
@@ -62,10 +65,10 @@ function mayBeAsked({ asking }: SeenConversation, event: ConversationEvent): boo
   );
 }
 
-async function take(seen: SeenConversation, event: ConversationEventData, isFirst: boolean): Promise<void> {
+async function take(seen: SeenConversation, event: ConversationEventData): Promise<void> {
   switch (event.type) {
     case "conversation":
-      return takeConversation(seen, event.conversation, isFirst);
+      return takeConversation(seen, event.conversation);
     case "message":
       return add(seen, event.message);
     case "complete":

@@ -77,6 +77,8 @@ export class OpenConversation {
     const [found, newest] = await Promise.all([client.conversations.get(id), newestOf(client, id)]);
     const opened = new OpenConversation(client, found, options);
     await fill(opened.#seen, newest);
+    const [last] = newest.data;
+    opened.#seen.told = (last?.completedAt ? last.id : last?.after) ?? ""; // the end of a reply that runs is to be told
     void follow(opened.#seen);
     return opened;
   }
@@ -206,7 +208,14 @@ export class OpenConversation {
   async earlier(): Promise<void> {
     const [first] = this.path;
     if (!first?.after) return;
-    takePage(this.#seen, await newestOf(this.#seen.client, this.id, { after: first.id }));
+    const { client, known } = this.#seen;
+    // Of all branches, as the path of the service may be another one. Others may fill a page before the message that is wanted.
+    let page = await newestOf(client, this.id, { path: "all", after: first.id });
+    takePage(this.#seen, page);
+    while (page.hasNextPage && !known.get(first.after)) {
+      page = await page.getNextPage();
+      takePage(this.#seen, page);
+    }
     tell(this.#seen);
   }
 

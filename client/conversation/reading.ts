@@ -12,7 +12,7 @@ import { type ConversationClient, put, type SeenConversation, tell } from "./sta
 const pageLength = 100;
 const mostPages = 10;
 
-/** The newest messages, first: of all branches, or those on the path, before a message or at its end. */
+/** The newest messages, first: of all branches, before a message or at the end, or those on the path. */
 export function newestOf(
   { messages }: ConversationClient,
   id: string,
@@ -21,32 +21,21 @@ export function newestOf(
   return messages.list(id, { order: "desc", limit: pageLength, ...of });
 }
 
-/** The conversation is as it is told, with another path perhaps. `isFirst`: it was read a moment ago. */
+/** The conversation is as it is told, with another path perhaps. */
 export async function takeConversation(
   seen: SeenConversation,
   conversation: ConversationResource,
-  isFirst = false,
 ): Promise<void> {
-  const before = JSON.stringify(seen.conversation);
   seen.conversation = conversation;
   seen.end = conversation.lastMessageId;
-  const isMissing = isFirst ? JSON.stringify(conversation) !== before : isThin(seen);
-  const known = isFirst ? seen.known.newest : undefined;
-  if (isMissing) await fill(seen, await newestOf(seen.client, seen.id), known);
+  if (isThin(seen)) await fill(seen, await newestOf(seen.client, seen.id));
   tell(seen);
 }
 
-/**
- * Takes the newest messages, and what else there is to know of the path: a page of it, and what stands beside. What is newer than
- * `known`, a message's id, was said meanwhile.
- */
-export async function fill(
-  seen: SeenConversation,
-  newest: Page<MessageResource>,
-  known?: string,
-): Promise<void> {
+/** Takes the newest messages, and what else there is to know of the path: a page of it, and what stands beside. */
+export async function fill(seen: SeenConversation, newest: Page<MessageResource>): Promise<void> {
   const { client, id, conversation } = seen;
-  takePage(seen, newest, known);
+  takePage(seen, newest);
   if (newest.pagination.total === conversation.messageCount) return;
   if (isThin(seen)) takePage(seen, await newestOf(client, id, {}));
   for (let page = newest, read = 1; page.hasNextPage && read < mostPages; read++) {
@@ -55,8 +44,13 @@ export async function fill(
   }
 }
 
-export function takePage(seen: SeenConversation, { data }: Page<MessageResource>, known?: string): void {
-  for (const message of data.toReversed()) put(seen, message, known !== undefined && message.id > known);
+/** Takes messages that were read. Once it is open, what is newer than `newest`, the newest that was known, was said meanwhile. */
+export function takePage(
+  seen: SeenConversation,
+  { data }: Page<MessageResource>,
+  newest = seen.known.newest,
+): void {
+  for (const message of data.toReversed()) put(seen, message, seen.told !== undefined && message.id > newest);
 }
 
 /** Whether less is known of the path than a page of it. */

@@ -5,12 +5,14 @@
  */
 
 import type { MessageResource } from "../../core/wire/schemas.ts";
-import { ConflictError, runningReply } from "../http/errors.ts";
+import { ConflictError, runningReply, UnprocessableEntityError } from "../http/errors.ts";
 import { newIdempotencyKey } from "../http/requests.ts";
 import type { MessageBody } from "../messages.ts";
 import { follow, isDeletion, isTold, readOwn } from "./following.ts";
+import { newestOf, takePage } from "./reading.ts";
 import {
   gone,
+  isForEnd,
   lastOf,
   type SeenConversation,
   type Sending,
@@ -70,16 +72,21 @@ function sendingOf(
   content: string,
   { after: wanted, calls, whenBusy, idempotencyKey }: SendMessageOptions,
 ): Sending {
-  const { unsent, lastTried, conversation } = seen;
-  const after = wanted !== undefined ? wanted : unsent ? unsent.after : lastOf(seen);
+  const { unsent, lastTried } = seen;
+  const isNamed = wanted !== undefined;
+  const isAnyEnd = !isNamed && (whenBusy || seen.conversation.answeredBy === "person");
+  const staysForEnd = unsent && !isNamed && isForEnd(seen);
+  const after = isNamed ? wanted : unsent && !staysForEnd ? unsent.after : lastOf(seen);
   const isSame =
+    !idempotencyKey &&
     lastTried?.content === content &&
-    lastTried.after === after &&
+    (staysForEnd || lastTried.after === after) &&
     JSON.stringify(lastTried.calls) === JSON.stringify(calls);
-  if (!idempotencyKey && isSame) return lastTried;
-  const isAtEnd = wanted === undefined && (whenBusy || conversation.answeredBy === "person");
-  const place = isAtEnd ? undefined : after;
-  return { content, calls, after, place, whenBusy, idempotencyKey: idempotencyKey ?? newIdempotencyKey() };
+  const place = staysForEnd || isAnyEnd ? undefined : after;
+  if (isSame && lastTried.place === place && lastTried.whenBusy === whenBusy) return lastTried;
+  const before = isSame ? lastTried : undefined;
+  const key = idempotencyKey ?? before?.idempotencyKey ?? newIdempotencyKey();
+  return { content, calls, after, place, whenBusy, idempotencyKey: key, before };
 }
 
 /** Sends, again whenever a reply that it had to wait for has ended. Resolves with the id of its own reply. */
@@ -93,6 +100,7 @@ async function post(seen: SeenConversation, sending: Sending): Promise<string> {
     try {
       return await asked;
     } catch (error) {
+      if (sending.before && error instanceof UnprocessableEntityError) return post(seen, sending.before);
       const running = runningReply(error);
       if (!running || seen.stream !== "live") throw error;
       await until(seen, () => seen.stream !== "live" || seen.known.get(running)?.completedAt);
@@ -140,16 +148,21 @@ async function ask(
 
 /**
  * Takes a question from here that waits for a person. Where that person has said something meanwhile, it is told of both in
- * their order.
+ * their order; where it cannot be told, they are read.
  */
-function ownQuestion(seen: SeenConversation, question: MessageResource): string {
+async function ownQuestion(seen: SeenConversation, question: MessageResource): Promise<string> {
+  const { client, known } = seen;
   const { id, after } = question;
-  if (!isTold(seen) || !after || seen.known.get(after)) {
-    if (!seen.known.get(id)) {
+  const isBehindOthers = after !== null && !known.get(after);
+  if (!isBehindOthers || !isTold(seen)) {
+    const page = isBehindOthers ? await newestOf(client, seen.id) : undefined;
+    const { newest } = known;
+    if (!known.get(id)) {
       isBehind(seen, id);
       setWaiting(seen, seen.conversation.waitingSince ?? question.createdAt);
     }
-    seen.known.set(question);
+    known.set(question);
+    if (page) takePage(seen, page, newest);
     accept(seen);
   }
   void follow(seen, id);

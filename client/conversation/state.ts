@@ -55,6 +55,8 @@ export interface Sending {
   readonly place: string | null | undefined;
   readonly whenBusy: "replace" | undefined;
   readonly idempotencyKey: string;
+  /** How it was sent before, as it may have arrived: in another place, or another way. */
+  readonly before?: Sending | undefined;
 }
 
 /** What can be done: all (`idle`), waiting for a message to be accepted, or for a reply to be written; nothing any more. */
@@ -89,6 +91,8 @@ export interface SeenConversation {
 
   /** The conversation's stream: absent, begun, told of the conversation, or broken since. */
   stream?: "opening" | "live" | "broken" | undefined;
+  /** Behind what the conversation's stream goes on: the event that it told last, or the message that was read last; empty: none. */
+  told?: string | undefined;
   /** The stream of a reply of which the conversation's stream does not tell. */
   own?: ReplyStream | undefined;
   /** Why it is not seen any more what others do. */
@@ -100,8 +104,13 @@ export interface SeenConversation {
 
 /** The messages on the path, oldest first, as far as it is seen. */
 export function pathOf(seen: SeenConversation): readonly MessageResource[] {
-  seen.path ??= seen.known.pathTo(seen.unsent ? seen.unsent.after : lastOf(seen));
+  seen.path ??= seen.known.pathTo(seen.unsent && !isForEnd(seen) ? seen.unsent.after : lastOf(seen));
   return seen.path;
+}
+
+/** Whether what is unsent goes to the end, whatever is said meanwhile: to a person, or in a reply's place. */
+export function isForEnd({ conversation, lastTried }: SeenConversation): boolean {
+  return conversation.answeredBy === "person" || (lastTried !== undefined && lastTried.place === undefined);
 }
 
 /** The id of the newest message on the path. */
@@ -138,7 +147,10 @@ export function add(seen: SeenConversation, message: MessageResource): void {
   if (message.role === "user") seen.progress = [];
   else if (String(seen.conversation.waitingSince) < message.createdAt) setWaiting(seen, null); // null comes behind all times
   const { content, after, error } = seen.unsent ?? {};
-  if (error && message.content === content && message.after === after) seen.unsent = undefined; // it had arrived
+  const isItsPlace = isForEnd(seen) || message.after === after;
+  if (!error || message.role !== "user" || message.content !== content || !isItsPlace) return;
+  seen.unsent = undefined; // it had arrived
+  seen.lastTried = undefined;
 }
 
 /** Since when a question waits for a person, as far as it is known before the stream tells: what a person says ends it. */

@@ -16,7 +16,7 @@ export type ConversationEvent = ConversationEventData & { readonly id: string | 
 
 /** What following a conversation may set. */
 export interface FollowConversationOptions extends RequestOptions {
-  /** The id of an event, or of a message, to begin behind. Default: from now on. */
+  /** The id of an event, or of a message, to begin behind; empty: it had no message yet. Default: from now on. */
   readonly after?: string | undefined;
   /** Called when a connection breaks, before the next one is tried. */
   readonly broken?: (() => void) | undefined;
@@ -34,12 +34,13 @@ export async function* followConversation(
 ): AsyncGenerator<ConversationEvent, void, undefined> {
   const path = `${conversationPath(conversationId)}/stream`;
   const timeoutMs = Math.min(requests.timeoutMsOf(options), silenceMs);
-  let isEmpty = false;
+  let isEmpty = after === "";
   for (const failures = new Failures(); ; ) {
     try {
       if (!requests.streamsBodies)
         throw new TwinServiceError("This fetch gives no body before its end.", { code: "no_streams" });
-      const ask = (limit: AbortSignal) => requests.open({ method: "GET", path, query: { after } }, limit);
+      const ask = (limit: AbortSignal) =>
+        requests.open({ method: "GET", path, query: { after: after || undefined } }, limit);
       const pieces = readLongAnswer(ask, { timeoutMs, silenceMs, signal });
       for await (const event of readData<ConversationEventData>(pieces)) {
         // What came after the last connection broke, which had no id to go on behind, is all that there is.

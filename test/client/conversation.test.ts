@@ -166,7 +166,7 @@ describe("an open conversation", () => {
     await device.sees(() => conversation.path.length === 6);
     conversation.close();
     device.hinder = async (what) => {
-      if (what.endsWith("/stream")) await talk(chat, writing, "Five?", "Five."); // between reading and following
+      if (what.includes("/stream?after=")) await talk(chat, writing, "Five?", "Five."); // between reading and following
     };
     const late = await device.open(chat.conversationId);
     await device.sees(() => last(late).content === "Five.");
@@ -359,6 +359,25 @@ describe("an open conversation that is long", () => {
     conversation.close();
   });
 
+  test("reads what is before an unsent message, also if the conversation has gone elsewhere", async () => {
+    using _hurried = hurry();
+    await using long = await openLong(60);
+    const { device, chat } = long;
+    const conversation = await device.open(chat.conversationId);
+    await device.sees(() => device.streams === 1);
+    device.hinder = (what) => {
+      if (what.startsWith("POST")) throw new TypeError("No connection.");
+    };
+    await assert.rejects(conversation.send("Unsent."));
+    const { client } = new Device(chat);
+    const elsewhere = await client.messages.say(chat.conversationId, { content: "Elsewhere.", after: null });
+    await device.sees(() => conversation.branchesOf(elsewhere).length === 1);
+    await conversation.earlier();
+    assert.deepEqual([conversation.path.length, conversation.hasEarlier], [120, false]);
+    assert.deepEqual([words(conversation)[0], conversation.unsent?.content], ["Question 0", "Unsent."]);
+    conversation.close();
+  });
+
   test("has a path that is older than a hundred newer messages, and all that stands beside it", async () => {
     await using long = await openLong(61, null);
     const { device, chat, replies } = long;
@@ -398,6 +417,58 @@ describe("a message that may not arrive", () => {
     assert.equal((await device.client.messages.list(chat.conversationId, { path: "all" })).data.length, 4);
     conversation.close();
   });
+
+  for (const [when, isLost] of [
+    ["did not arrive", false],
+    ["had arrived", true],
+  ] as const) {
+    test(`takes the place of a running reply once it is to, where it ${when} before`, async () => {
+      using _hurried = hurry();
+      await using chat = await openChat(inProcess);
+      const device = new Device(chat);
+      const conversation = await device.open(chat.conversationId);
+      await talk(chat, conversation, "One?", "One.");
+      device.service = {
+        async fetch(request) {
+          if (isLost) await chat.service.fetch(request.clone());
+          throw new TypeError("No connection.");
+        },
+      };
+      device.cut();
+      await assert.rejects(conversation.send("Two?"));
+      const run = isLost ? await chat.engine.next() : (await chat.begin("Elsewhere?")).run;
+      device.service = chat.service;
+      const sent = conversation.send("Two?", { whenBusy: "replace" });
+      if (!isLost) await answer(chat, "Two.");
+      else {
+        run.write("Two.");
+        run.finish();
+      }
+      assert.equal((await sent).content, "Two.");
+      const { data } = await device.client.messages.list(chat.conversationId);
+      assert.deepEqual(
+        data.map(({ content, status }) => [content, status]),
+        [
+          ["One?", "completed"],
+          ["One.", "completed"],
+          ...(isLost
+            ? []
+            : [
+                ["Elsewhere?", "completed"],
+                ["", "cancelled"],
+              ]),
+          ["Two?", "completed"],
+          ["Two.", "completed"],
+        ],
+      );
+      await device.sees(() => conversation.path.length === data.length);
+      assert.deepEqual(
+        words(conversation),
+        data.map(({ content }) => content),
+      );
+      conversation.close();
+    });
+  }
 
   test("stays unsent if it is refused, until it is given up", async () => {
     await using chat = await openChat(inProcess);
@@ -446,6 +517,30 @@ describe("an open conversation that cannot be followed", () => {
     assert.equal(conversation.problem, undefined);
     await device.client.conversations.update(chat.conversationId, { title: "Ada" });
     await device.sees(() => conversation.conversation.title === "Ada");
+    conversation.close();
+  });
+
+  test("is told of the end of a reply that it could not follow, once it can", async () => {
+    using _hurried = hurry();
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const conversation = await device.open(chat.conversationId);
+    await talk(chat, conversation, "One?", "One.");
+    const sent = assert.rejects(conversation.send("Two?"), { status: 403 });
+    const run = await chat.engine.next();
+    run.write("Tw");
+    await device.sees(() => conversation.running?.content === "Tw");
+    const refused = { error: { code: "insufficient_scope", message: "Not this one." } };
+    device.service = { fetch: async () => Response.json(refused, { status: 403 }) };
+    device.cut();
+    await sent;
+    run.write("o.");
+    run.finish();
+    device.service = chat.service;
+    await talk(chat, conversation, "Three?", "Three.");
+    await device.sees(() => conversation.path[3]?.completedAt);
+    assert.deepEqual(words(conversation), ["One?", "One.", "Two?", "Two.", "Three?", "Three."]);
+    assert.deepEqual(device.heard, ["One.", "Three.", "Two."]);
     conversation.close();
   });
 

@@ -8,7 +8,7 @@ import { createChatTransport, followSaid, type StoredUIMessage, toUIMessages } f
 import { type OpenConversation, PermissionDeniedError, TwinClient } from "../../client/mod.ts";
 import { type Chat, type ChatOptions, openChat } from "../support/chat.ts";
 import { inProcess } from "../support/harness.ts";
-import { Device } from "./device.ts";
+import { Device, hurry } from "./device.ts";
 
 /** A chat with a colleague's client. */
 async function open(options?: ChatOptions) {
@@ -158,6 +158,51 @@ describe("an open conversation in which a person answers", () => {
     conversation.close();
   });
 
+  test("shows what a person says behind which an unsent message will stand, whoever answers by then", async () => {
+    using _hurried = hurry();
+    const { chat, device, client, id } = await open();
+    await using _ = chat;
+    const conversation = await device.open(id);
+    await client.messages.say(id, { content: "Hello.", author: "Ada" });
+    await shows(device, conversation, "Ada");
+    const sendOffline = () => {
+      device.hinder = (what) => {
+        if (what.startsWith("POST")) throw new TypeError("No connection.");
+      };
+      return assert.rejects(conversation.send("Anybody?"));
+    };
+    const { client: desk } = new Device(chat);
+    await sendOffline();
+    await desk.messages.say(id, { content: "I come.", author: "Eva", answeredBy: "person" });
+    await shows(device, conversation, "Ada", "Eva");
+    await device.sees(() => conversation.answeredBy === "person");
+    device.hinder = () => {};
+    await conversation.send("Anybody?");
+    await sendOffline();
+    await desk.messages.say(id, { content: "Bye.", author: "Ann", answeredBy: "twin" });
+    await device.sees(() => conversation.answeredBy === "twin");
+    device.hinder = () => {};
+    const sent = conversation.send("Anybody?");
+    (await chat.engine.next()).finish();
+    await sent;
+    assert.deepEqual(seen(conversation), ["Ada", "Eva", "Anybody?", "Ann", "Anybody?", ""]);
+    assert.deepEqual(conversation.path, (await desk.messages.list(id)).data);
+    conversation.close();
+  });
+
+  test("shows all that was said before its message where fetch gives no body before its end", async () => {
+    const { chat, client, id } = await openAnswered();
+    await using _ = chat;
+    const device = new Device(chat, { streams: false });
+    const conversation = await device.open(id);
+    await conversation.send("Anybody?");
+    await client.messages.say(id, { content: "I come.", author: "Eva" });
+    await conversation.send("Fine.");
+    assert.deepEqual(seen(conversation), ["Anybody?", "Eva", "Fine."]);
+    assert.deepEqual(device.heard, ["I come."]);
+    conversation.close();
+  });
+
   test("is asked for and handed back; what waited stays, and the twin answers again", async () => {
     const { chat, device, client, id } = await open();
     await using _ = chat;
@@ -246,8 +291,13 @@ test("a client token may not say anything, nor ask a twin for a person that hand
 describe("the transport of useChat", () => {
   const user = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] });
 
-  function send(client: TwinClient, chat: Chat, messages: readonly Parameters<typeof toShown>[0][]) {
-    return createChatTransport(client, { twinId: "scripted" }).sendMessages({
+  function send(
+    client: TwinClient,
+    chat: Chat,
+    messages: readonly Parameters<typeof toShown>[0][],
+    transport = createChatTransport(client, { twinId: "scripted" }),
+  ) {
+    return transport.sendMessages({
       trigger: "submit-message",
       messageId: undefined,
       chatId: chat.conversationId,
