@@ -124,6 +124,9 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
   /** The conversations of chats with ids of their own making. */
   const begun = new Map<string, Promise<string>>();
 
+  /** What stands behind the questions of chats, by the chats' ids of them: their replies, or themselves as they wait. */
+  const ends = new Map<string, string>();
+
   async function conversationOf(chatId: string): Promise<string> {
     if (isStored(chatId, "conv")) return chatId;
     const known = begun.get(chatId);
@@ -146,11 +149,11 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
     const id = messages.at(-1)?.id ?? "";
     if (isStored(id, "msg")) return (await client.messages.get(conversationId, id)).after;
     const before = messages.at(-2);
-    // Two questions in a row, or something said: a person may answer.
+    // Two questions in a row, or something said: a person may answer, or the reply to the first has no words.
     if (before && (before.role === "user" || before.metadata)) {
       const { answeredBy, lastMessageId } = await client.conversations.get(conversationId);
       if (answeredBy === "person") return undefined;
-      if (before.id === lastMessageId) return lastMessageId; // a question that nobody has answered
+      if ((ends.get(before.id) ?? before.id) === lastMessageId) return lastMessageId;
     }
     return messages.findLast(({ id, role }) => role === "assistant" && isStored(id, "msg"))?.id ?? null;
   }
@@ -170,7 +173,8 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
       const broken = new AbortController();
       const options = { signal: broken.signal, onBusy: "wait" } as const; // another question's answer is none to this one
       const reply = client.messages.stream(conversationId, { content, calls, after }, options);
-      return chunksOf(reply, { broken, stop: abortSignal, mayStop: async () => true }, { calls });
+      const stored = (end: string) => void ends.set(last?.id ?? "", end);
+      return chunksOf(reply, { broken, stop: abortSignal, mayStop: async () => true }, { calls, stored });
     },
     async reconnectToStream({ chatId, abortSignal }) {
       const conversationId = isStored(chatId, "conv") ? chatId : await begun.get(chatId);
@@ -380,11 +384,13 @@ interface OfReply {
   readonly author?: string | null;
   /** What was decided of the calls that it goes on behind. */
   readonly calls?: MessageBody["calls"];
+  /** Called with the id of what stands behind the question: its reply, or itself if it waits. */
+  readonly stored?: (end: string) => void;
 }
 
 async function* toChunks(
   reply: ReplyStream,
-  { author = null, calls }: OfReply,
+  { author = null, calls, stored }: OfReply,
 ): AsyncGenerator<ChatChunk, undefined, undefined> {
   const id = "reply";
   const textStart = { type: "text-start", id } as const;
@@ -399,6 +405,8 @@ async function* toChunks(
   let text = "";
   try {
     for await (const event of reply) {
+      if (event.type === "progress" && /^(accepted|waiting)$/.test(event.progress.stage))
+        stored?.(String(event.progress.messageId ?? event.progress.userMessageId));
       if (event.type === "progress" && event.progress.stage === "continued") {
         const kept = text.slice(0, Number(event.progress.from));
         if (kept !== text) yield* [{ type: "reset-step" } as const, textStart];

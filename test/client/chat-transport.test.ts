@@ -137,6 +137,32 @@ describe("a chat that thinks again", () => {
 });
 
 describe("a chat with an id of its own making", () => {
+  test("goes on from a question whose reply has no words: stopped before them, or failed", async () => {
+    await using opened = await openOwnChat();
+    const { chat, transport, user, path } = opened;
+    const stop = new AbortController();
+    const shown = [user("u1", "One?"), user("u2", "Two?"), user("u3", "Three?")];
+    const send = (count: number) =>
+      transport.sendMessages({
+        ...submit,
+        chatId: "my chat",
+        messages: shown.slice(0, count),
+        abortSignal: count === 1 ? stop.signal : undefined,
+      });
+    const first = await send(1);
+    const stopped = await chat.engine.next();
+    stop.abort();
+    await stopped.aborted;
+    for await (const _ of first);
+    const second = await send(2);
+    (await chat.engine.next()).fail(new Error("No model."));
+    for await (const _ of second);
+    const third = await send(3);
+    (await chat.engine.next()).finish();
+    for await (const _ of third);
+    assert.deepEqual(await path(), ["One?", "", "Two?", "", "Three?", ""]);
+  });
+
   test("finds its running reply again", async () => {
     await using opened = await openOwnChat();
     const { chat, transport, user } = opened;

@@ -340,6 +340,22 @@ describe("the transport of useChat", () => {
     assert.equal((await client.messages.list(id)).pagination.total, 3);
   });
 
+  test("so does what waited in a chat that was open since", async () => {
+    const { chat, client, id } = await openAnswered();
+    await using _ = chat;
+    const transport = createChatTransport(client, { twinId: "scripted" });
+    await chunksOf(await send(client, chat, [user("a", "One")], transport));
+    await client.conversations.update(id, { answeredBy: "twin" });
+    const chunks = await send(client, chat, [user("a", "One"), user("b", "Two")], transport);
+    (await chat.engine.next()).finish();
+    await chunksOf(chunks);
+    const { data } = await client.messages.list(id);
+    assert.deepEqual(
+      data.map(({ content }) => content),
+      ["One", "Two", ""],
+    );
+  });
+
   test("what was said is an assistant's, with its author, after a reload and as it reconnects", async () => {
     const { chat, client, id } = await open({});
     await using _ = chat;
