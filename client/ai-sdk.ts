@@ -24,7 +24,7 @@ export interface ChatMessage {
 
 /** The chunks that are written, each one of the AI SDK's `UIMessageChunk`. */
 export type ChatChunk =
-  | { type: "start"; messageId: string; messageMetadata?: SaidMetadata }
+  | { type: "start"; messageId: string }
   | { type: "reset-step" }
   | { type: "text-start"; id: string }
   | { type: "text-delta"; id: string; delta: string }
@@ -189,7 +189,7 @@ export function createChatTransport(client: TwinClient, { twinId }: ChatTranspor
         await sleep(remountMs);
         return followed.get(chatId) === time;
       };
-      return chunksOf(reply, { broken, stop: abortSignal, mayStop }, { author: newest.author });
+      return chunksOf(reply, { broken, stop: abortSignal, mayStop });
     },
   };
 }
@@ -328,13 +328,13 @@ function isText(part: { readonly type: string }): part is { readonly type: "text
   return part.type === "text" && "text" in part && typeof part.text === "string";
 }
 
-/** The reply that runs, or ran when the chat's messages were read; or what a person said then. */
+/** The reply that runs, or ran when the chat's messages were read. What a person said then is told by {@link followSaid}. */
 async function newestReply(client: TwinClient, conversationId: string): Promise<MessageResource | undefined> {
   try {
     const { data } = await client.messages.list(conversationId, { order: "desc", limit: 1 });
     return data.find(
-      ({ role, completedAt }) =>
-        role === "assistant" && (completedAt === null || Date.now() - Date.parse(completedAt) < justEndedMs),
+      ({ inReplyTo, completedAt }) =>
+        inReplyTo !== null && (completedAt === null || Date.now() - Date.parse(completedAt) < justEndedMs),
     );
   } catch (error) {
     if (error instanceof NotFoundError) return undefined;
@@ -365,7 +365,7 @@ function cancelWhenStopped(reply: ReplyStream, { stop, mayStop, broken }: Stoppi
 }
 
 /** A reply as chunks. A reader that leaves only leaves. */
-function chunksOf(reply: ReplyStream, stopping: Stopping, of: OfReply): ReadableStream<ChatChunk> {
+function chunksOf(reply: ReplyStream, stopping: Stopping, of: OfReply = {}): ReadableStream<ChatChunk> {
   cancelWhenStopped(reply, stopping);
   const chunks = toChunks(reply, of);
   return new ReadableStream({
@@ -380,8 +380,6 @@ function chunksOf(reply: ReplyStream, stopping: Stopping, of: OfReply): Readable
 
 /** What is known of a reply before it is read. */
 interface OfReply {
-  /** Of what a person has said. */
-  readonly author?: string | null;
   /** What was decided of the calls that it goes on behind. */
   readonly calls?: MessageBody["calls"];
   /** Called with the id of what stands behind the question: its reply, or itself if it waits. */
@@ -390,13 +388,13 @@ interface OfReply {
 
 async function* toChunks(
   reply: ReplyStream,
-  { author = null, calls, stored }: OfReply,
+  { calls, stored }: OfReply,
 ): AsyncGenerator<ChatChunk, undefined, undefined> {
   const id = "reply";
   const textStart = { type: "text-start", id } as const;
   function* begin(): Generator<ChatChunk> {
     yield* outputsOf(calls);
-    yield start(reply, author);
+    yield { type: "start", messageId: String(reply.messageId) };
     // The SDK begins with a copy of the message whose calls were decided.
     if (calls) yield { type: "reset-step" };
     yield textStart;
@@ -441,11 +439,6 @@ function outputsOf(calls: MessageBody["calls"]): ChatChunk[] {
       ? { type: "tool-output-denied", toolCallId }
       : { type: "tool-output-available", toolCallId, output: null, dynamic: true },
   );
-}
-
-function start(reply: ReplyStream, author: string | null): ChatChunk {
-  const said = author === null ? {} : { messageMetadata: { author } };
-  return { type: "start", messageId: String(reply.messageId), ...said };
 }
 
 function finishReasonOf({ finishReason }: MessageResource) {

@@ -356,7 +356,7 @@ describe("the transport of useChat", () => {
     );
   });
 
-  test("what was said is an assistant's, with its author, after a reload and as it reconnects", async () => {
+  test("what was said is an assistant's, with its author, after a reload", async () => {
     const { chat, client, id } = await open({});
     await using _ = chat;
     const said = await client.messages.say(id, { content: "I am Eva.", author: "Eva" });
@@ -367,6 +367,20 @@ describe("the transport of useChat", () => {
       parts: [{ type: "text", text: "I am Eva." }],
     };
     assert.deepEqual(toUIMessages((await client.messages.list(id)).data), [expected]);
+  });
+
+  test("what was said since the chat's messages were read is told once: not as it reconnects", async () => {
+    const { chat, client, id } = await open();
+    await using _ = chat;
+    await client.messages.say(id, { content: "I come.", author: "Eva" });
+    const { now } = Date;
+    Date.now = () => chat.clock.now();
+    try {
+      const transport = createChatTransport(client, { twinId: "scripted" });
+      assert.equal(await transport.reconnectToStream({ chatId: id }), null);
+    } finally {
+      Date.now = now;
+    }
   });
 
   test("what is said is told as it is said, once, and no twin's reply is", async () => {
