@@ -52,12 +52,14 @@ for (const { name, skip, start } of representativeBrowsers) {
         await app.conversations.update(id, { answeredBy: "twin" });
     }
 
-    /** The playground, signed in, with its inbox. `setsClock`: whether the test sets the page's clock. */
+    /** The playground, signed in, with its inbox. `setsClock`: whether the test sets the page's clock.
+     * `except`: what the browser reports by itself. */
     async function open(
       colorScheme: "light" | "dark" | null = null,
       setsClock = false,
+      except?: RegExp,
     ): Promise<Page & AsyncDisposable> {
-      const page = await openPage(browser, { colorScheme });
+      const page = await openPage(browser, { colorScheme }, except);
       if (setsClock) await page.clock.install();
       await page.addInitScript({ content: recordSounds });
       await server.open(page);
@@ -114,6 +116,33 @@ for (const { name, skip, start } of representativeBrowsers) {
       await page.reload();
       await page.locator("#inbox:visible").waitFor();
       assert.equal(await page.inputValue("#inbox-name"), "Eva");
+    });
+
+    test("keeps what is written to one for that one, also if it could not be said", async () => {
+      await settle();
+      await wait("dora");
+      await wait("emil");
+      await using page = await open(null, false, /status of 409/);
+      const field = page.locator("#inbox-content");
+      const shows = async (who: string, words: string) => {
+        await entry(page, who).press("Enter");
+        await page.locator("#inbox-title", { hasText: who }).waitFor();
+        assert.equal(await field.inputValue(), words);
+      };
+      await shows("dora", "");
+      await field.fill("For Dora.");
+      await shows("emil", "");
+      await field.fill("For Emil.");
+      await page.route("**/messages", async (route) => {
+        if (route.request().method() !== "POST") return route.fallback();
+        await shows("dora", "For Dora.");
+        const error = { code: "conversation_busy", message: "Not now." };
+        await route.fulfill({ status: 409, json: { error } });
+      });
+      await field.press("Enter");
+      await page.locator("#inbox-problem", { hasText: "Not now." }).waitFor();
+      assert.equal(await field.inputValue(), "For Dora.");
+      await shows("emil", "For Emil.");
     });
 
     test("says that somebody new waits only where that is wanted", async () => {

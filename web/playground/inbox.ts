@@ -57,6 +57,8 @@ export class Inbox {
   #waiting: ReadonlySet<string> | undefined;
   #view: ConversationView | undefined;
   #chosen: Conversation | undefined;
+  /** What was written in the others and is not said, by their ids: it is for nobody else. */
+  readonly #drafts = new Map<string, string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** When something happened last. */
   #livelySince = 0;
@@ -218,6 +220,7 @@ export class Inbox {
     const writer = "Visitor";
     const options = { client, twin, writer, list: this.#messages, listener, network, mayWrite: false };
     this.#view = new ConversationView(conversation, options);
+    this.#content.value = this.#drafts.get(conversation.id) ?? "";
     this.#form.hidden = false;
     this.#show(conversation);
     this.#showList();
@@ -243,6 +246,7 @@ export class Inbox {
   #leave(): void {
     this.#view?.close();
     this.#view = undefined;
+    if (this.#chosen) this.#drafts.set(this.#chosen.id, this.#content.value);
     this.#chosen = undefined;
     this.#panel.dataset.part = "people";
     this.#title.textContent = "No conversation is open";
@@ -258,12 +262,14 @@ export class Inbox {
     const content = this.#content.value;
     const author = this.#name.value.trim();
     if (!this.#client || !this.#chosen || content.trim() === "") return;
+    const { id } = this.#chosen;
     const body = { content, answeredBy: "person", ...(author !== "" && { author }) } as const;
     this.#content.value = ""; // at once, so that nothing is said twice
     try {
-      await this.#client.messages.say(this.#chosen.id, body);
+      await this.#client.messages.say(id, body);
     } catch (error) {
-      if (this.#content.value === "") this.#content.value = content;
+      if (this.#chosen?.id !== id) this.#drafts.set(id, content);
+      else if (this.#content.value === "") this.#content.value = content;
       throw error;
     }
     this.#showEnd();
