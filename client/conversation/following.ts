@@ -49,6 +49,7 @@ export async function follow(seen: SeenConversation, first = ""): Promise<void> 
     }
   } catch (error) {
     seen.stream = undefined;
+    if (hasCode(error, "validation_error")) seen.told = undefined; // what it names is lost
     if (isDeletion(error)) setDeleted(seen);
     else if (!signal.aborted) fail(seen, error);
   } finally {

@@ -141,6 +141,7 @@ export function put({ known, news }: SeenConversation, message: MessageResource,
 /** Another message is stored, at the end of the path. */
 export function add(seen: SeenConversation, message: MessageResource): void {
   const isSeen = seen.known.pathTo(seen.end).some(({ id }) => id === message.id); // sent here, and told late
+  const isKnown = seen.known.get(message.id);
   put(seen, message, true);
   if (!isSeen) seen.end = message.id;
   if (message.id === seen.begun) seen.begun = undefined;
@@ -148,7 +149,7 @@ export function add(seen: SeenConversation, message: MessageResource): void {
   else if (String(seen.conversation.waitingSince) < message.createdAt) setWaiting(seen, null); // null comes behind all times
   const { content, after, error } = seen.unsent ?? {};
   const isItsPlace = isForEnd(seen) || message.after === after;
-  if (!error || message.role !== "user" || message.content !== content || !isItsPlace) return;
+  if (isKnown || !error || message.role !== "user" || message.content !== content || !isItsPlace) return;
   seen.unsent = undefined; // it had arrived
   seen.lastTried = undefined;
 }

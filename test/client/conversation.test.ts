@@ -520,6 +520,27 @@ describe("an open conversation that cannot be followed", () => {
     conversation.close();
   });
 
+  test("goes on with the next message if the service has lost what was told last", async () => {
+    using _hurried = hurry();
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const conversation = await device.open(chat.conversationId);
+    await talk(chat, conversation, "One?", "One.");
+    const lost = {
+      error: { code: "validation_error", message: "after must be an id of this conversation." },
+    };
+    device.service = {
+      fetch: async (request) =>
+        /after=\d/.test(request.url) ? Response.json(lost, { status: 400 }) : chat.service.fetch(request),
+    };
+    device.cut();
+    await device.sees(() => conversation.problem);
+    await talk(chat, conversation, "Two?", "Two.");
+    await device.sees(() => device.streams === 1);
+    assert.equal(conversation.problem, undefined);
+    conversation.close();
+  });
+
   test("is told of the end of a reply that it could not follow, once it can", async () => {
     using _hurried = hurry();
     await using chat = await openChat(inProcess);

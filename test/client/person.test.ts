@@ -190,6 +190,30 @@ describe("an open conversation in which a person answers", () => {
     conversation.close();
   });
 
+  test("keeps words unsent that were said before, whenever that is told", async () => {
+    using _hurried = hurry();
+    const { chat, device, id } = await openAnswered();
+    await using _ = chat;
+    const conversation = await device.open(id);
+    await device.sees(() => device.streams === 1);
+    device.cut();
+    device.hinder = (what) => {
+      if (what.startsWith("GET")) throw new TypeError("No connection.");
+    };
+    await conversation.send("Yes.");
+    device.hinder = (what) => {
+      if (what.startsWith("POST")) throw new TypeError("No connection.");
+    };
+    await assert.rejects(conversation.send("Yes."));
+    device.hinder = () => {};
+    await new Device(chat).client.messages.say(id, { content: "Hm.", author: "Eva" });
+    await shows(device, conversation, "Yes.", "Eva");
+    assert.equal(conversation.unsent?.content, "Yes.");
+    await conversation.send("Yes.");
+    assert.deepEqual(seen(conversation), ["Yes.", "Eva", "Yes."]);
+    conversation.close();
+  });
+
   test("shows all that was said before its message where fetch gives no body before its end", async () => {
     const { chat, client, id } = await openAnswered();
     await using _ = chat;
