@@ -258,7 +258,7 @@ class ServerOfTools {
 
   /**
    * Calls a tool. Where the server has forgotten the session, as after a restart, or the connection breaks before an answer, it
-   * connects anew and asks once more.
+   * connects anew and asks once more; what a person has allowed, only in the first case, as it has not run then.
    */
   async #call(name: string, input: JsonObject, context: ToolContext): Promise<string> {
     const { ProtocolError, SdkError, SdkHttpError } = await import("@modelcontextprotocol/client");
@@ -282,7 +282,8 @@ class ServerOfTools {
         const isHttp = error instanceof SdkHttpError;
         const isOther = error instanceof SdkError && !isHttp && error.code !== "CONNECTION_CLOSED";
         if (isOther) throw new Error("the server's answer is not as the protocol has it.");
-        const mayPass = isHttp ? error.status === sessionGone : true;
+        const mayHaveRun = !isHttp && context.isAllowed === true;
+        const mayPass = isHttp ? error.status === sessionGone : !mayHaveRun;
         if (client === this.#client) {
           if (mayPass && !isLast) await this.connect();
           else {
@@ -290,13 +291,14 @@ class ServerOfTools {
             this.#isAway(error);
           }
         }
-        if (!mayPass || isLast) throw new Error(unreachable);
+        if (!mayPass || isLast) throw new Error(mayHaveRun ? unanswered : unreachable);
       }
     }
   }
 }
 
 const unreachable = "the server cannot be reached.";
+const unanswered = "the connection broke before the server had answered: it may have run.";
 
 /** A call that its tool answered with an error. */
 class ToolFailure extends Error {

@@ -170,26 +170,26 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
     /** What the model is told of a call. */
     async function call(asked: ModelCall | PendingCall, callId: string): Promise<string> {
       // What was shown to the person is a tool's own name, which may be another one's for the model.
-      const found =
-        "callId" in asked
-          ? offered.find(({ tool }) => tool.name === asked.name)
-          : findTool(offered, asked.name);
+      const isAllowed = "callId" in asked;
+      const found = isAllowed
+        ? offered.find(({ tool }) => tool.name === asked.name)
+        : findTool(offered, asked.name);
       const name = found?.tool.name ?? "unknown";
       output.progress({ stage: "tool", name, callId, state: "called" });
       let [state, told]: [state: "done" | "failed", told: string] = ["failed", ""];
       const isHeld = output.hold(bytesOfResult);
       isFull ||= !isHeld;
       try {
-        const input = isString(asked.arguments)
-          ? await inputOf({ ...asked, arguments: asked.arguments }, found, checkOf)
-          : asked.arguments;
+        // What was shown to the person fitted the tool as it was then.
+        const given = isString(asked.arguments) ? asked.arguments : JSON.stringify(asked.arguments);
+        const input = await inputOf({ name: asked.name, arguments: given }, found, checkOf);
         if (isString(input) || !found) told = isString(input) ? input : noTool(asked.name);
         else if (!isHeld) told = "The tool was not run: too much is held for this person already.";
         else {
           acting ??= output.beginActing();
           await acting;
           const result = await within(clock, output.signal, (signal) =>
-            found.tool.run(input, { ...turn.origin, signal, callId }),
+            found.tool.run(input, { ...turn.origin, signal, callId, ...(isAllowed && { isAllowed }) }),
           );
           [state, told] = ["done", isString(result) ? result : (JSON.stringify(result) ?? "")];
         }

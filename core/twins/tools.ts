@@ -29,6 +29,8 @@ export interface ToolContext extends Partial<TurnOrigin> {
   readonly signal: AbortSignal;
   /** The model's id for the call, unique in the reply. */
   readonly callId: string;
+  /** Whether a person has allowed this call, which must not run twice. Absent: nobody was asked. */
+  readonly isAllowed?: boolean;
 }
 
 /** Tools that come and go, such as those of other servers. */

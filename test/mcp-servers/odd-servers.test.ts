@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { describe, type TestContext, test } from "node:test";
 import { connectTools } from "../../adapters/mcp-servers/mod.ts";
-import type { Log } from "../../core/mod.ts";
+import type { Log, ToolContext } from "../../core/mod.ts";
 import { createManualClock } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
 import { find, type Intercept, startToolServer } from "./tool-server.ts";
@@ -15,10 +15,10 @@ async function start(t: TestContext, intercept: Intercept, answer?: Parameters<t
   const log: Log = (_level, message) => void logged.push(message);
   const tools = await connectTools({ servers: { s: { url: server.url } }, log, clock: createManualClock() });
   t.after(() => tools.close());
-  const call = async (name = "s/find") => {
+  const call = async (name = "s/find", fields: Partial<ToolContext> = {}) => {
     const tool = tools.list().find((one) => one.name === name);
     assert.ok(tool, `${name} is not there`);
-    return tool.run({ number: 7 }, { callId: "c", signal: AbortSignal.timeout(20_000) });
+    return tool.run({ number: 7 }, { callId: "c", signal: AbortSignal.timeout(20_000), ...fields });
   };
   return { server, tools, call, logged };
 }
@@ -330,6 +330,18 @@ describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
     assert.equal(await call(), "Order 7 is sent.");
     left = Number.POSITIVE_INFINITY; // some runtimes ask again by themselves
     await assert.rejects(call(), /the server cannot be reached/);
+    assert.deepEqual(tools.list(), []);
+  });
+
+  test("a call that a person has allowed is not asked again, where the connection breaks before its answer", async (t) => {
+    let asked = 0;
+    const { tools, call } = await start(t, (message, response) => {
+      if (message.method !== "tools/call" || ++asked > 1) return false;
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(": nothing\n\n");
+      return true;
+    });
+    await assert.rejects(call("s/find", { isAllowed: true }), /it may have run/);
+    assert.equal(asked, 1);
     assert.deepEqual(tools.list(), []);
   });
 

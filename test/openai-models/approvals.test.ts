@@ -7,7 +7,13 @@ import { describe, test } from "node:test";
 import { createMcpApi } from "../../adapters/mcp-clients/mod.ts";
 import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { createOpenAIEngine } from "../../adapters/openai-models/mod.ts";
-import { createTwinList, type ServiceOptions, type Tool, type ToolSource } from "../../core/mod.ts";
+import {
+  createTwinList,
+  type ServiceOptions,
+  type Tool,
+  type ToolContext,
+  type ToolSource,
+} from "../../core/mod.ts";
 import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { Device, hurry } from "../client/device.ts";
@@ -319,6 +325,32 @@ describe("calls that wait for a person", { timeout: 300_000 }, () => {
       assert.deepEqual(inputs, []);
     });
   }
+
+  test("a call whose tool takes other arguments by the time it is allowed does not run, and the model is told why", async () => {
+    const { tool, inputs } = cancels();
+    let tools: readonly Tool[] = [tool];
+    await using opened = await open([asksToCancel], { tools: { list: () => tools } });
+    const { chat, asked } = opened;
+    await opened.begin();
+    tools = [{ ...tool, inputSchema: { type: "object", required: ["number", "reason"] } }];
+    assert.equal((await decide(chat, { calls })).content, "Done.");
+    assert.deepEqual(inputs, []);
+    const result = asked[1]?.messages.find(({ role }) => role === "tool");
+    assert.match(result?.content ?? "", /^The arguments were refused: .*reason/);
+  });
+
+  test("a tool learns that its call was allowed, and of others that nobody was asked", async () => {
+    const allowed: unknown[] = [];
+    const note = (_: object, { isAllowed }: ToolContext) => void allowed.push(isAllowed);
+    const { tool } = cancels(note);
+    const found = called({ number: 7 }) + model.finish("tool_calls") + model.endMarker;
+    await using opened = await open([found, asksToCancel], {
+      tools: { list: () => [tool, orders(note).tool] },
+    });
+    const [call] = (await opened.begin()).pendingCalls ?? [];
+    await decide(opened.chat, { calls: { [call?.callId ?? ""]: "approve" } });
+    assert.deepEqual(allowed, [undefined, true]);
+  });
 
   test("a message that goes on denies it also once the twin asks for no yes any more", async () => {
     let twins = createTwinList([newTwin(clerk)]);
