@@ -61,6 +61,8 @@ const kept = new LRUCache<object, KeptVectors>({
   maxSize: mostOfAll,
   sizeCalculation: ({ numbers }) => Math.max(1, numbers),
 });
+/** Those of a text that was changed would only take room. */
+const gone = new FinalizationRegistry<object>((key) => kept.delete(key));
 
 /** The meanings of a twin's sections. */
 export class Meanings {
@@ -75,6 +77,7 @@ export class Meanings {
     this.#embed = embed;
     this.#clock = clock;
     this.#sections = sections;
+    gone.register(this, this.#key);
   }
 
   /** The sections that are nearest to a question, the nearest first. Empty where the vectors are not there in time. */
