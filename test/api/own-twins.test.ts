@@ -465,6 +465,20 @@ describe("twins that their owners make", () => {
     );
   });
 
+  test("an owner deletes a twin that an operator's hides, as it counts for how many there may be", async () => {
+    const store = createMemoryStore();
+    const operators = createTwinList([{ id: "odd", name: "Operator's", engine: "knowledge" }]);
+    await using before = await open({ store, ownTwins: { maxTwins: 1 } });
+    await before.made("odd/file", file);
+    await using service = await open({ store, twins: operators, ownTwins: { maxTwins: 1 } });
+    await assertErrorAnswer(await service.put("even/file", file), 409, "twin_limit_reached");
+    assert.equal((await service.call("DELETE", "/twins/odd", service.jwt)).status, 204);
+    await service.made("even/file", file);
+    const key = await service.key();
+    assert.deepEqual(await listIds(service, key, "/twins"), ["even", "odd"]);
+    await assertErrorAnswer(await service.call("DELETE", "/twins/odd", service.jwt), 409, "twin_exists");
+  });
+
   test("an owner has so many twins; with 0, the endpoints are not there", async () => {
     await using service = await open({ ownTwins: { maxTwins: 1 } });
     await service.made("odd/file", file);
