@@ -46,6 +46,8 @@ const deepest = 200;
 const mostCells = 200_000;
 /** A page that is more Markdown is refused: a tag within lists may take a hundred times as much there. */
 const mostWritten = 20 * 1024 * 1024;
+/** What a piece of it takes besides, as it is kept until the end. */
+const ofPiece = 8;
 /** Of what is taken in pieces, so many cells or characters of a table are written at once, below its names. */
 const cellsAtOnce = 4_096;
 const charactersAtOnce = portion;
@@ -162,7 +164,7 @@ export class MarkdownWriter {
 
   write(markdown: string): void {
     if (this.#hidden > 0 || markdown === "") return;
-    this.#room.characters -= markdown.length;
+    this.#room.characters -= markdown.length + ofPiece;
     if (this.#room.characters < 0) this.#refuse("is more than 20 Mi characters of text");
     this.#put(markdown);
   }

@@ -119,3 +119,8 @@ test("what lists make of a page beyond 20 Mi characters is refused", async () =>
   const page = `${"<ul><li>".repeat(20)}${"<p>a</p>".repeat(300_000)}`;
   await assert.rejects(text("a.html", page), /^DocumentError: is more than 20 Mi characters of text\.$/u);
 });
+
+test("a page of millions of tiny elements is refused, and does not end the process", async () => {
+  const page = "<p>x".repeat(4_000_000);
+  await assert.rejects(text("a.html", page), /^DocumentError: is more than 20 Mi characters of text\.$/u);
+});
