@@ -5,7 +5,6 @@
  */
 
 import {
-  createConversation,
   findConversation,
   findTwin,
   findTwins,
@@ -156,10 +155,7 @@ async function begin(asked: AskTwinInput, call: Call, context: HandlerContext): 
     if (conversation !== undefined && known?.twinId !== twin.id) conversationNotFound();
     const send = (conversationId: string) =>
       replies.send({ ...reach, conversationId, twin, content, claim, ...sendFields(call) });
-    if (known) return send(known.id);
-    if (!claim) return sendIntoNew(context, reach, twin.id, send);
-    const once = { ...claim, path: `/mcp#${twin.id}` }; // a key makes one conversation, however often its call is refused
-    return send(await createConversation(context, reach, twin.id, { claim: once }));
+    return known ? send(known.id) : sendIntoNew(context, reach, twin.id, claim, send);
   });
   if ("feed" in sent) return sent.feed;
   const { claim: made } = sent;

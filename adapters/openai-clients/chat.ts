@@ -4,7 +4,7 @@
  * @module
  */
 
-import { findTwin, sendFields } from "../../core/api/lookup.ts";
+import { findTwin, sendFields, sendIntoMade } from "../../core/api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
 import {
   type Call,
@@ -101,7 +101,9 @@ async function complete(
       const named = await findNamed(context, reach, twin, name);
       const said = { ...call.body, isWhole: tellsAll(call.headers) };
       const place = await placeBehind(named, said, context, reach);
-      return context.replies.send({ twin, content, format, claim, ...reach, ...place, ...sendFields(call) });
+      const message = { twin, content, format, claim, ...reach, ...place, ...sendFields(call) };
+      const send = () => context.replies.send(message);
+      return named.isNew ? sendIntoMade(context, reach, named.id, send) : send();
     },
   });
   return answer(sent, call, context);

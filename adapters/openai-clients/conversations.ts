@@ -36,7 +36,10 @@ export function readConversationName(field: NamedField | undefined): string | nu
 type Destination = Pick<Send, "conversationId" | "after">;
 
 /** A conversation that a client has named, as far as its path matters. */
-export type NamedConversation = Pick<ConversationRecord, "id" | "lastMessageId">;
+export interface NamedConversation extends Pick<ConversationRecord, "id" | "lastMessageId"> {
+  /** Whether it was made for the message that goes there. */
+  readonly isNew: boolean;
+}
 
 /** The conversation with a twin that a client calls by this name, made when it is first named, or was deleted since. */
 export async function findNamed(
@@ -46,7 +49,9 @@ export async function findNamed(
   name: string,
 ): Promise<NamedConversation> {
   const known = await context.store.getConversation(reach, { twinId: twin.id, name });
-  return known ?? { id: await createConversation(context, reach, twin.id, { name }), lastMessageId: null };
+  if (known) return { id: known.id, lastMessageId: known.lastMessageId, isNew: false };
+  const id = await createConversation(context, reach, twin.id, { name });
+  return { id, lastMessageId: null, isNew: true };
 }
 
 /** Where a message goes into a conversation, which must be one with this twin. `param` names it. */

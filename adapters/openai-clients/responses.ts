@@ -190,7 +190,7 @@ async function respond(
         return replies.send({ ...message, ...place });
       }
       const said = history.length === 0 ? undefined : await recall(history, reach, call, context);
-      return sendIntoNew(context, reach, twin.id, (id) =>
+      return sendIntoNew(context, reach, twin.id, claim, (id) =>
         replies.send({ ...message, conversationId: id, history: said }),
       );
     },

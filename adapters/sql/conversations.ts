@@ -208,18 +208,20 @@ async function deleteConversation(
   reach: Reach,
   id: string,
   at: number,
-  { idleSince, tells }: Deletion = {},
+  { idleSince, onlyEmpty = false, tells }: Deletion = {},
 ): Promise<DeletedConversation | undefined> {
   const { owner, endUser = null } = reach;
+  const isConditional = idleSince !== undefined || onlyEmpty;
   // As it was found, so that the tokens of a reply in progress are settled, the right total is less, and what is used again
   // stays: else it is looked for again.
   const sql = `DELETE FROM conversations WHERE ${isFound} AND COALESCE(reply_id, '') = $4 AND twin_id = $5
-    ${idleSince === undefined ? "" : "AND log_length = $6"} RETURNING ${conversationColumns}`;
+    ${isConditional ? "AND log_length = $6" : ""} RETURNING ${conversationColumns}`;
   for (;;) {
     const found = await getConversation(driver, reach, id);
     if (!found) return undefined;
     const { replyId } = found;
     if (idleSince !== undefined && (replyId !== null || lastUseOf(found) >= idleSince)) return undefined;
+    if (onlyEmpty && found.logLength > 0) return undefined;
     // Of a long one, only the end goes at once, where a reply may be in progress: what was deleted is found no more.
     const isLong = found.logLength > messagesInAPortion;
     const result = await driver.batch([
@@ -228,7 +230,7 @@ async function deleteConversation(
         sql,
         params: [
           ...[owner, id, endUser, replyId ?? "", found.twinId],
-          ...(idleSince === undefined ? [] : [found.logLength]),
+          ...(isConditional ? [found.logLength] : []),
         ],
         expect: 1,
       },

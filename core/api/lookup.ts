@@ -8,7 +8,7 @@
 import { invalidApiKey } from "../auth/key-lookup.ts";
 import type { Held } from "../base/memory-budget.ts";
 import type { Call, CallerReach, HandlerContext } from "../http/route.ts";
-import type { KnownConversation, Send } from "../replies/replies.ts";
+import type { KnownConversation, Send, Sent } from "../replies/replies.ts";
 import {
   type ConversationRecord,
   type IdempotencyClaim,
@@ -117,22 +117,41 @@ export function sendFields({
   return { requestId, limits, budgets, traceparent: fields.traceparent ?? undefined, received };
 }
 
-/** Sends a message into a conversation of its own, which goes again where the message is refused: nothing is stored then. */
-export async function sendIntoNew<Sent>(
+/** Sends a message into a conversation of its own: with a claim, the empty one that an equal request has left, which failed. */
+export async function sendIntoNew(
   context: HandlerContext,
   reach: Reach,
   twinId: string,
+  claim: IdempotencyClaim | undefined,
   send: (conversationId: string) => Promise<Sent>,
 ): Promise<Sent> {
-  const id = await createConversation(context, reach, twinId);
-  try {
-    return await send(id);
-  } catch (error) {
-    const { store, clock, replies } = context;
-    const now = clock.now();
-    const isRefused = error instanceof ApiError;
-    const deleted = isRefused && (await store.deleteConversation(reach, id, now, { idleSince: now + 1 }));
+  const { store } = context;
+  const isKeyed = claim && !claim.replaces;
+  const once = isKeyed ? { ...claim, path: `${claim.path}#${twinId}`, replaces: true as const } : undefined;
+  const made = once && (await store.findClaim(once));
+  const left = made && (await store.getConversation(reach, made.resourceId));
+  const id =
+    left?.logLength === 0 ? left.id : await createConversation(context, reach, twinId, { claim: once });
+  return sendIntoMade(context, reach, id, () => send(id));
+}
+
+/** Sends a message into a conversation that was made for it, and goes again where that stores nothing. */
+export async function sendIntoMade(
+  { store, clock, replies }: HandlerContext,
+  reach: Reach,
+  id: string,
+  send: () => Promise<Sent>,
+): Promise<Sent> {
+  const forget = async () => {
+    const deleted = await store.deleteConversation(reach, id, clock.now(), { onlyEmpty: true });
     if (deleted) replies.drop(deleted);
+  };
+  try {
+    const sent = await send();
+    if ("claim" in sent) await forget(); // an equal request was faster, on another process
+    return sent;
+  } catch (error) {
+    if (error instanceof ApiError) await forget();
     throw error;
   }
 }

@@ -141,7 +141,7 @@ function keyMethods(records: MemoryRecords): KeyStore {
 function conversationMethods(records: MemoryRecords): ConversationStore {
   return {
     async createConversation(conversation, claim, clientToken) {
-      const made = madeBefore(records, claim);
+      const made = claim?.replaces ? undefined : madeBefore(records, claim);
       if (made) return made;
       if (clientToken !== undefined && !records.clientTokens.has(clientToken)) return "token_ended";
       const owned = recordsOf(records, conversation.owner);
@@ -202,8 +202,14 @@ function conversationMethods(records: MemoryRecords): ConversationStore {
       return twinId;
     },
 
-    async deleteConversation(reach, id, at, { idleSince = Number.POSITIVE_INFINITY, tells } = {}) {
+    async deleteConversation(
+      reach,
+      id,
+      at,
+      { idleSince = Number.POSITIVE_INFINITY, onlyEmpty = false, tells } = {},
+    ) {
       const entry = findConversation(records, reach, id);
+      if (onlyEmpty && entry && entry.messages.length > 0) return undefined;
       if (!entry || (Number.isFinite(idleSince) && !isIdle(entry.record, idleSince))) return undefined;
       return deleteConversation(records, entry, at, tells);
     },

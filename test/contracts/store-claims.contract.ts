@@ -39,6 +39,15 @@ export function claimsContract(open: () => Store): void {
       assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 20 })).total, 1);
     });
 
+    test("a claim that replaces an equal one finds the newest conversation", async () => {
+      const owner = newOwner();
+      const made = claim(owner, { replaces: true });
+      const records = [conversation(owner), conversation(owner)];
+      for (const record of records) assert.equal(await store.createConversation(record, made), undefined);
+      assert.equal((await store.findClaim(made))?.resourceId, records[1]?.id);
+      assert.equal((await store.listConversations({ owner }, { offset: 0, limit: 20 })).total, 2);
+    });
+
     test("an existing claim is returned instead of a second reply, whether the conversation is busy or idle, until it is deleted", async () => {
       const { owner, id } = await newConversation(store);
       const made = claim(owner, { path: `/conversations/${id}/messages` });

@@ -67,6 +67,22 @@ export function retentionContract(open: () => Store): void {
       assert.equal(await store.getConversation({ owner }, id), undefined);
     });
 
+    test("one is deleted only if it is empty, where that is asked for", async () => {
+      const owner = newOwner();
+      const { id } = await newConversation(store, owner);
+      await converse(store, owner, id, { at: start });
+      const remove = (one: string) =>
+        store.deleteConversation({ owner }, one, start + 9, { onlyEmpty: true });
+      assert.equal(await remove(id), undefined);
+      assert.equal((await store.getConversation({ owner }, id))?.logLength, 2);
+      const empty = await newConversation(store, owner);
+      assert.equal((await remove(empty.id))?.id, empty.id);
+      assert.deepEqual(
+        [await remove(empty.id), await store.getConversation({ owner }, empty.id)],
+        [undefined, undefined],
+      );
+    });
+
     test("what a twin knows of a person is found and deleted once it is old, and there is no conversation left", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner, { endUser: "ann" });

@@ -238,7 +238,7 @@ describe("/mcp", () => {
     }
   });
 
-  test("a call that is refused leaves no conversation, or one for its requestKey", async () => {
+  test("a call that is refused leaves no conversation, with a requestKey neither", async () => {
     await using mcp = await openMcp(inProcess, { maxRunningReplies: 1 });
     const { fixture, key, engine } = mcp.chat;
     const before = await countConversations(fixture, key);
@@ -250,6 +250,7 @@ describe("/mcp", () => {
     assert.equal(await countConversations(fixture, key), before + 1);
     const keyed = { requestKey: "a key" };
     for (let refused = 0; refused < 2; refused++) assert.equal((await call(keyed)).status, 429);
+    assert.equal(await countConversations(fixture, key), before + 1);
     run.finish();
     await answered;
     await askFor(mcp, { ...hello, ...keyed }, "Hi.");

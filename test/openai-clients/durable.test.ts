@@ -275,6 +275,20 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
     }
   });
 
+  test("a first message that is refused leaves no conversation, and a later one leaves what there is", async () => {
+    await using api = await openOpenAI(inProcess, { maxRunningReplies: 1 });
+    const first = api.chat({}, named);
+    const run = await api.engine.next();
+    assert.equal((await api.chat({}, { "x-conversation-id": "chat 2" })).status, 429);
+    assert.equal((await api.chat({}, named)).status, 409);
+    assert.deepEqual(
+      (await api.conversations()).map(({ status }) => status),
+      ["busy"],
+    );
+    run.finish();
+    assert.equal((await first).status, 200);
+  });
+
   test("a client that leaves loses nothing", async () => {
     await using api = await openOpenAI(inProcess);
     const response = await api.chat({ stream: true }, named);

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
 import { ModelError, type ServiceOptions } from "../../core/mod.ts";
-import { createMemoryStore } from "../../core/store/mod.ts";
+import { createMemoryStore, type Store, StoreUnavailable } from "../../core/store/mod.ts";
 import { countCalls } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
 import { inProcess, overSocket } from "../support/harness.ts";
 import {
   assertParam,
@@ -317,6 +318,53 @@ describe("/v1/responses", { timeout: 120_000 }, () => {
     await assertParam(respond(api, { input: unknown }), 400, "input[0]");
     assert.equal((await api.conversations()).length, 1);
     (await api.engine.next()).finish();
+  });
+
+  test("a response with a key makes one conversation, however often it fails, and none once it is refused", async () => {
+    const store = createMemoryStore();
+    let isAway = true;
+    const { beginReply } = store;
+    store.beginReply = async (begin) => {
+      if (isAway) throw new StoreUnavailable("away");
+      return beginReply(begin);
+    };
+    await using api = await openOpenAI(inProcess, { store, maxRunningReplies: 1 });
+    const keyed = () => respond(api, { background: true }, { "idempotency-key": "a key" });
+    const ask = async () => (await keyed()).status;
+    assert.deepEqual([await ask(), await ask()], [503, 503]);
+    assert.equal((await api.conversations()).length, 1);
+    isAway = false;
+    const other = await bodyOf(await respond(api, { background: true }));
+    assert.equal(await ask(), 429);
+    assert.equal((await api.conversations()).length, 1);
+    (await api.engine.next()).finish();
+    await api.send("POST", `/responses/${other.id}/cancel`);
+    assert.equal(await ask(), 200);
+    (await api.engine.next()).finish();
+    assert.equal((await api.conversations()).length, 2);
+    assert.equal((await keyed()).headers.get("idempotency-replayed"), "true");
+  });
+
+  test("of equal responses with a key, on two processes, the one that is later leaves no conversation", async () => {
+    const store = createMemoryStore();
+    const [reached, gate] = [createGate(), createGate()];
+    const late: Store = {
+      ...store,
+      async createConversation(...made) {
+        reached.open();
+        await gate.opened;
+        return store.createConversation(...made);
+      },
+    };
+    await using api = await openOpenAI(inProcess, { store });
+    await using other = await api.another({ store: late });
+    const keyed = { "idempotency-key": "a key" };
+    const second = respond(other, { model: "echo" }, keyed);
+    await reached.opened;
+    const first = await bodyOf(await respond(api, { model: "echo" }, keyed));
+    gate.open();
+    assert.equal((await bodyOf(await second)).id, first.id);
+    assert.equal((await api.conversations()).length, 1);
   });
 
   test("in the background, the answer comes at once", async () => {
