@@ -10,7 +10,17 @@ import type { ConversationEvent } from "../reply/conversation.ts";
 import type { ReplyStream } from "../reply/reply-stream.ts";
 import { oneOfFew } from "./one-of-few.ts";
 import { takeConversation } from "./reading.ts";
-import { add, put, runningOf, type SeenConversation, setDeleted, tell, wake, write } from "./state.ts";
+import {
+  add,
+  lastOf,
+  put,
+  runningOf,
+  type SeenConversation,
+  setDeleted,
+  tell,
+  wake,
+  write,
+} from "./state.ts";
 
 /** Whether the conversation's stream tells all that happens, perhaps only once it is open again. */
 export function isTold({ stream }: SeenConversation): boolean {
@@ -54,16 +64,17 @@ export async function follow(seen: SeenConversation, first = ""): Promise<void> 
     else if (!signal.aborted) fail(seen, error);
   } finally {
     seen.stream = undefined;
+    seen.end = lastOf(seen); // nothing else tells where the path ends
+    seen.begun = undefined;
     close();
     wake(seen);
   }
 }
 
 /** Whether an event may tell of the message that is being sent: it is known a moment later which one that is. */
-function mayBeAsked({ asking }: SeenConversation, event: ConversationEvent): boolean {
-  return (
-    event.type === "message" && event.message.role === "user" && event.message.content === asking?.content
-  );
+function mayBeAsked({ asking, known }: SeenConversation, event: ConversationEvent): boolean {
+  if (event.type !== "message" || known.get(event.message.id)) return false;
+  return event.message.role === "user" && event.message.content === asking?.content;
 }
 
 async function take(seen: SeenConversation, event: ConversationEventData): Promise<void> {

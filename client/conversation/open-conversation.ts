@@ -174,7 +174,10 @@ export class OpenConversation {
     const seen = this.#seen;
     const before = seen.conversation;
     const conversation = await seen.client.conversations.update(this.id, change);
-    if (!isTold(seen)) return takeConversation(seen, conversation);
+    if (!isTold(seen)) {
+      seen.begun = undefined;
+      return takeConversation(seen, conversation);
+    }
     // The stream tells of the path, in its place among the other events. What it has told meanwhile may be newer.
     if (seen.conversation === before) seen.conversation = conversation;
     tell(seen);

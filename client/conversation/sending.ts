@@ -124,22 +124,30 @@ async function ask(
   if (value?.type !== "progress") throw gone(seen);
   const { messageId, userMessageId } = value.progress;
   if (stream.waits) return ownQuestion(seen, await stream.final());
-  const reply = newReply(id, String(messageId), String(userMessageId));
+  const questionId = String(userMessageId);
+  const reply = newReply(id, String(messageId), questionId);
+  const isToRead = place === undefined && !isTold(seen);
+  const stored = isToRead ? await client.messages.get(id, questionId) : undefined;
+  const page = stored && (await readBefore(seen, stored));
+  const { newest } = known;
   if (!known.get(reply.id)) {
     known.set(reply); // what its question has decided, or where that stands, is not told yet
-    known.set({
-      ...reply,
-      id: String(userMessageId),
-      after,
-      content,
-      role: "user",
-      status: "completed",
-      completedAt: reply.createdAt,
-      inReplyTo: null,
-    });
+    known.set(
+      stored ?? {
+        ...reply,
+        id: questionId,
+        after,
+        content,
+        role: "user",
+        status: "completed",
+        completedAt: reply.createdAt,
+        inReplyTo: null,
+      },
+    );
     seen.progress = [];
     isBehind(seen, reply.id);
   }
+  if (page) takePage(seen, page, newest);
   accept(seen);
   if (seen.stream === "live" || seen.closing.signal.aborted) stream.detach();
   else void readOwn(seen, reply.id, stream, events);
@@ -151,11 +159,10 @@ async function ask(
  * their order; where it cannot be told, they are read.
  */
 async function ownQuestion(seen: SeenConversation, question: MessageResource): Promise<string> {
-  const { client, known } = seen;
-  const { id, after } = question;
-  const isBehindOthers = after !== null && !known.get(after);
-  if (!isBehindOthers || !isTold(seen)) {
-    const page = isBehindOthers ? await newestOf(client, seen.id) : undefined;
+  const { known } = seen;
+  const { id } = question;
+  if (!isBehindOthers(seen, question) || !isTold(seen)) {
+    const page = await readBefore(seen, question);
     const { newest } = known;
     if (!known.get(id)) {
       isBehind(seen, id);
@@ -169,9 +176,19 @@ async function ownQuestion(seen: SeenConversation, question: MessageResource): P
   return id;
 }
 
+/** Whether others have said something before a question from here that is not known. */
+function isBehindOthers({ known }: SeenConversation, { after }: MessageResource): boolean {
+  return after !== null && !known.get(after);
+}
+
+/** The newest messages, if a question from here stands behind some that are not known. */
+async function readBefore(seen: SeenConversation, question: MessageResource) {
+  return isBehindOthers(seen, question) ? newestOf(seen.client, seen.id) : undefined;
+}
+
 /** The path ends with a message from here, of which the conversation's stream may have yet to tell. */
 function isBehind(seen: SeenConversation, id: string): void {
-  if (isTold(seen)) seen.begun = id;
+  if (seen.stream) seen.begun = id;
   else seen.end = id;
 }
 

@@ -14,6 +14,7 @@ import {
 } from "../../client/mod.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
 import { inProcess } from "../support/harness.ts";
 import type { Run } from "../support/scripted-engine.ts";
 import { Device, hurry } from "./device.ts";
@@ -497,6 +498,23 @@ describe("an open conversation that cannot be followed", () => {
     conversation.close();
   });
 
+  test("shows what another device has said before a message that takes a reply's place", async () => {
+    using _hurried = hurry();
+    await using chat = await openChat(inProcess);
+    const [device, beside] = [new Device(chat, { streams: false }), new Device(chat)];
+    const conversation = await device.open(chat.conversationId);
+    await talk(chat, conversation, "One?", "One.");
+    const other = await beside.open(chat.conversationId);
+    await talk(chat, other, "Two?", "Two.");
+    const sent = conversation.send("Three?", { whenBusy: "replace" });
+    await answer(chat, "Three.");
+    await sent;
+    assert.deepEqual(words(conversation), ["One?", "One.", "Two?", "Two.", "Three?", "Three."]);
+    assert.deepEqual(device.heard, ["One.", "Two?", "Two.", "Three."]);
+    conversation.close();
+    other.close();
+  });
+
   test("says why, and tries again with the next message", async () => {
     await using chat = await openChat(inProcess);
     const device = new Device(chat);
@@ -538,6 +556,28 @@ describe("an open conversation that cannot be followed", () => {
     await talk(chat, conversation, "Two?", "Two.");
     await device.sees(() => device.streams === 1);
     assert.equal(conversation.problem, undefined);
+    conversation.close();
+  });
+
+  test("is where its person goes while the stream is not open yet", async () => {
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const opened = createGate();
+    device.hinder = (what) => what.includes("/stream?after=") && opened.opened;
+    const before = await device.open(chat.conversationId);
+    await talk(chat, before, "One?", "One.");
+    before.close();
+    const conversation = await device.open(chat.conversationId);
+    const [question] = conversation.path;
+    assert.ok(question);
+    await talk(chat, conversation, "Two?", "Two.");
+    await Promise.all([conversation.edit(question, "Three?"), answer(chat, "Three.")]);
+    await conversation.choose(question);
+    assert.deepEqual(words(conversation), ["One?", "One.", "Two?", "Two."]);
+    opened.open();
+    await device.sees(() => device.streams === 1);
+    await talk(chat, conversation, "Four?", "Four.");
+    assert.deepEqual(words(conversation), ["One?", "One.", "Two?", "Two.", "Four?", "Four."]);
     conversation.close();
   });
 

@@ -7,6 +7,7 @@ import { describe, test } from "node:test";
 import { createChatTransport, followSaid, type StoredUIMessage, toUIMessages } from "../../client/ai-sdk.ts";
 import { type OpenConversation, PermissionDeniedError, TwinClient } from "../../client/mod.ts";
 import { type Chat, type ChatOptions, openChat } from "../support/chat.ts";
+import { createGate } from "../support/gate.ts";
 import { inProcess } from "../support/harness.ts";
 import { Device, hurry } from "./device.ts";
 
@@ -211,6 +212,39 @@ describe("an open conversation in which a person answers", () => {
     assert.equal(conversation.unsent?.content, "Yes.");
     await conversation.send("Yes.");
     assert.deepEqual(seen(conversation), ["Yes.", "Eva", "Yes."]);
+    conversation.close();
+  });
+
+  test("keeps its own message on the path while the stream that opens does not tell of it yet", async () => {
+    const { chat, device, id } = await openAnswered();
+    await using _ = chat;
+    const [told, sent] = [createGate(), createGate()];
+    device.service = {
+      async fetch(request) {
+        const response = await chat.service.fetch(request);
+        if (request.method === "GET" && request.url.includes("/stream")) await told.opened;
+        return response;
+      },
+    };
+    const conversation = await device.open(id);
+    await conversation.send("Yes.");
+    const shown: string[][] = [];
+    void device.sees(() => {
+      shown.push(seen(conversation));
+      return conversation.path.length > 2;
+    });
+    device.hinder = (what) => what.startsWith("POST") && sent.opened;
+    const second = conversation.send("Yes.");
+    told.open();
+    await new Device(chat).client.messages.say(id, { content: "Hm.", author: "Eva" });
+    await shows(device, conversation, "Yes.", "Eva");
+    sent.open();
+    await second;
+    await shows(device, conversation, "Yes.", "Eva", "Yes.");
+    assert.ok(
+      shown.every(([first]) => first === "Yes."),
+      shown.join(" | "),
+    );
     conversation.close();
   });
 
