@@ -61,9 +61,9 @@ for (const { name, skip, start } of representativeBrowsers) {
       return conversation;
     }
 
-    /** A page whose visitor has asked for a person. */
-    async function askForPerson(said?: string) {
-      const page = await openPage(browser);
+    /** A page whose visitor has asked for a person. `except`: what the browser reports by itself. */
+    async function askForPerson(said?: string, except?: RegExp) {
+      const page = await openPage(browser, {}, except);
       await page.goto(origin);
       await page.locator("twin-chat [part~=greeting]").waitFor();
       if (said !== undefined) {
@@ -87,6 +87,22 @@ for (const { name, skip, start } of representativeBrowsers) {
       );
       assert.equal(waitingSince, data[2]?.createdAt);
       await assertAccessible(page);
+    });
+
+    test("what could not be sent is in the box after a reload, each once, also words that were said before", async () => {
+      await using page = await askForPerson(undefined, /Failed to load|NetworkError/);
+      await write(page, "Yes");
+      await page.locator("twin-chat [part~=user]:not([aria-busy])", { hasText: "Yes" }).waitFor();
+      await page.route("**/messages/stream", (route) => route.abort());
+      for (const content of ["Yes", "Two", "Three"]) await write(page, content);
+      await page.locator("twin-chat [part~=user]", { hasText: "Three" }).waitFor();
+      await page.reload();
+      await page.locator("twin-chat [part~=greeting]").waitFor();
+      await page.waitForFunction(
+        () =>
+          document.querySelector("twin-chat")?.shadowRoot?.querySelector("textarea")?.value ===
+          "Yes\nTwo\nThree",
+      );
     });
 
     test("a person may be asked for before the first message, and is seen by name", async () => {

@@ -101,14 +101,11 @@ export class Thread {
 
   /** Shows the tab's conversation, and goes on with a reply that is written. */
   async open(): Promise<void> {
-    const { storageKey, giveBack, showEnd } = this.#frame;
+    const { storageKey, showEnd } = this.#frame;
     const id = kept(storageKey);
     if (id !== null) await this.#open(id);
     if (this.#left.signal.aborted) return;
-    const unsent = kept(this.#unsentKey);
-    const asked = this.#conversation?.path.findLast(({ role }) => role === "user")?.content;
-    if (unsent !== null && unsent !== asked) giveBack(unsent); // the page was left before it was accepted
-    keep(this.#unsentKey, null);
+    this.#giveBackUnsent();
     showEnd();
   }
 
@@ -410,14 +407,28 @@ export class Thread {
     }
   }
 
-  /** Has the tab keep what a reload would lose. */
-  #keepUnsent(...sending: string[]): void {
-    const words = [...sending, ...this.#queue.map(({ content }) => content)].join("\n");
-    keep(this.#unsentKey, words === "" ? null : words);
+  /** Has the tab keep what a reload would lose, and what was said last before it. */
+  #keepUnsent(sending = this.#conversation?.unsent?.content ?? this.#beginning ?? ""): void {
+    const words = [sending, ...this.#queue.map(({ content }) => content)].filter((each) => each !== "");
+    const last = this.#conversation?.path.at(-1)?.id;
+    keep(this.#unsentKey, words.length === 0 ? null : JSON.stringify({ last, words }));
+  }
+
+  /** Gives back what had not been stored when the page was left. */
+  #giveBackUnsent(): void {
+    const unsent = kept(this.#unsentKey);
+    if (unsent === null) return;
+    const { last, words }: { last?: string; words: string[] } = JSON.parse(unsent);
+    const path = this.#conversation?.path ?? [];
+    const since = path.slice(path.findIndex(({ id }) => id === last) + 1);
+    const arrived = since.filter(({ role }) => role === "user").map(({ content }) => content);
+    const lost = words.filter((each) => !arrived.includes(each) || !arrived.splice(arrived.indexOf(each), 1));
+    if (lost.length > 0) this.#frame.giveBack(lost.join("\n"));
+    keep(this.#unsentKey, null);
   }
 
   get #unsentKey(): string {
-    return `${this.#frame.storageKey} unsent`;
+    return `${this.#frame.storageKey} unsent messages`;
   }
 }
 
