@@ -114,6 +114,33 @@ for (const { name, skip, start } of representativeBrowsers) {
       });
     }
 
+    test("what is refused in a question's place goes there later, and what asks for another reply leaves the box alone", async () => {
+      await using chat = await open();
+      await chat.say("word0 first");
+      await chat.replies.getByText("word0 first").waitFor();
+      await chat.page.route("**/messages/stream", (route) =>
+        route.fulfill({
+          status: 429,
+          headers: { "Retry-After": "18" },
+          json: { error: { code: "rate_limited", message: "Too many.", requestId: "req_1" } },
+        }),
+      );
+      await chat.input.fill("written meanwhile");
+      await chat.page.getByRole("button", { name: "Try again" }).click();
+      await chat.status.getByText("Try again in 18 seconds.").waitFor();
+      assert.equal(await chat.input.inputValue(), "written meanwhile");
+      await chat.input.fill("");
+      await chat.page.getByRole("button", { name: "Edit" }).click();
+      await chat.say("word0 second");
+      await chat.status.getByText("Try again in 18 seconds.").waitFor();
+      assert.equal(await chat.input.inputValue(), "word0 second");
+      await chat.page.unroute("**/messages/stream");
+      await chat.input.press("Enter");
+      await chat.page.locator("twin-chat [part~=mine]", { hasText: "2 / 2" }).waitFor();
+      await chat.replies.getByText("word0 second").waitFor();
+      assert.deepEqual(await chat.stored(), ["word0 second", "word0 second"]);
+    });
+
     test("a message to a conversation that was deleted begins another one", async () => {
       await using chat = await open();
       await chat.say("word0 first");

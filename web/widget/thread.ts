@@ -131,8 +131,13 @@ export class Thread {
     const whenBusy = this.isReplying ? "replace" : undefined;
     const act = (conversation: OpenConversation) =>
       edited ? conversation.edit(edited, content) : conversation.send(content, { whenBusy });
+    const refused = () => {
+      this.#edited = edited;
+      this.#frame.giveBack(content);
+    };
+    const ask = () => this.#ask(content, act, refused);
     if (!this.#isSending) {
-      this.#lastSent = this.#ask(content, act);
+      this.#lastSent = ask();
       return this.#lastSent;
     }
     const element = this.#words({ "aria-busy": "true" }, content);
@@ -143,7 +148,7 @@ export class Thread {
     this.#lastSent = this.#lastSent.then(() => {
       this.#queue.shift();
       element.remove();
-      if (!this.#left.signal.aborted) return this.#ask(content, act);
+      if (!this.#left.signal.aborted) return ask();
     });
     return this.#lastSent;
   }
@@ -169,9 +174,16 @@ export class Thread {
     return isEditing;
   }
 
-  /** Has something asked, as often as it takes. `ask` resolves once the reply has ended, which the next one may bring about. */
-  async #ask(content: string, ask: (conversation: OpenConversation) => Promise<unknown>): Promise<void> {
-    const { giveBack, say, showEnd, changed } = this.#frame;
+  /**
+   * Has something asked, as often as it takes. `ask` resolves once the reply has ended, which the next one may bring about;
+   * `refused` is called if it is refused.
+   */
+  async #ask(
+    content: string,
+    ask: (conversation: OpenConversation) => Promise<unknown>,
+    refused = () => {},
+  ): Promise<void> {
+    const { say, showEnd, changed } = this.#frame;
     let [act, key] = [ask, newKey()];
     const number = ++this.#asks;
     const isOver = () => this.#left.signal.aborted || number !== this.#asks;
@@ -203,7 +215,7 @@ export class Thread {
       }
     } catch (error) {
       this.#conversation?.discard();
-      if (content !== "") giveBack(content);
+      refused();
       say(reasonOf(error, this.#frame));
     } finally {
       removeEventListener("offline", network);
