@@ -44,8 +44,8 @@ export interface StorageState {
 const pingMs = 2_000;
 
 /**
- * Creates the metrics of one server. No label has an owner, a key or an end user: their number has no bound, and metrics
- * are no place for what identifies people.
+ * Creates the metrics of one server. No label has an owner, a key, an end user or a twin that an owner made: their number has no
+ * bound, and metrics are no place for what identifies people.
  */
 export function createMetrics(storage?: StorageState): Metrics {
   const registry = new Registry();
@@ -225,6 +225,9 @@ function requestCallbacks({ requests, limited, refused, streams, webhookTries }:
   };
 }
 
+/** What twins that owners make are called together: it is no id. */
+const ownTwins = "(own)";
+
 function replyCallbacks({
   replies,
   running,
@@ -245,7 +248,8 @@ function replyCallbacks({
       toolCalls.inc({ tool, status });
       toolDuration.observe({ tool }, durationMs / 1000);
     },
-    replyEnded({ twinId: twin, engine, status, usage, durationMs }) {
+    replyEnded({ twinId, isOwn, engine, status, usage, durationMs }) {
+      const twin = isOwn ? ownTwins : twinId;
       running.dec();
       replies.inc({ twin, engine, status });
       replyDuration.observe(durationMs / 1000);

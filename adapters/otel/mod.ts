@@ -49,7 +49,7 @@ export interface OpenTelemetryOptions {
  * Metrics: `http.server.request.duration`, `gen_ai.client.operation.duration` and
  * `gen_ai.client.operation.time_to_first_chunk` (seconds), `gen_ai.client.token.usage`, `twin.replies.running`,
  * `twin.streams.open`, `twin.replies.taken_over`, `twin.rate_limited` and `twin.refused_credentials`. No attribute names
- * an owner, a key or an end user.
+ * an owner, a key or an end user, and none of a metric a twin that an owner made.
  *
  * @example
  * ```ts
@@ -125,7 +125,8 @@ class OpenTelemetryObserver implements Observer {
   replyBegan(event: ReplyBegan): void {
     const request = this.#requests.get(event.requestId ?? "");
     const parent = request ? trace.setSpan(ROOT_CONTEXT, request) : ROOT_CONTEXT;
-    const attributes = { ...agentAttributes(event), "gen_ai.conversation.id": event.conversationId };
+    const named = { "gen_ai.agent.id": event.twinId, "gen_ai.conversation.id": event.conversationId };
+    const attributes = { ...agentAttributes(event), ...named };
     const span = this.#tracer.startSpan(`invoke_agent ${event.twinId}`, { attributes }, parent);
     this.#replies.set(event.messageId, span);
     this.#instruments.repliesRunning.add(1);
@@ -222,10 +223,11 @@ function shownMethod(method: string): string {
   return knownMethods.has(method) ? method : "_OTHER";
 }
 
-function agentAttributes({ twinId, engine }: ReplyEvent): Attributes {
+/** What metrics say of a reply. Twins that owners make have no name there: it would make any number of time series. */
+function agentAttributes({ twinId, isOwn, engine }: ReplyEvent): Attributes {
   return {
     "gen_ai.operation.name": "invoke_agent",
     "gen_ai.provider.name": engine,
-    "gen_ai.agent.id": twinId,
+    ...(!isOwn && { "gen_ai.agent.id": twinId }),
   };
 }

@@ -34,6 +34,8 @@ export interface ReplyEvent {
   /** The reply's message. */
   readonly messageId: string;
   readonly twinId: string;
+  /** Whether its owner made the twin: there may be any number of these, whose ids may name people. */
+  readonly isOwn: boolean;
   /** The name of the engine that replies. */
   readonly engine: string;
 }

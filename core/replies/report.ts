@@ -8,6 +8,7 @@ import { isString } from "../base/json.ts";
 import type { LogLevel } from "../base/log.ts";
 import type { FinalState, ReplyFailure } from "../store/records.ts";
 import { type EngineProgress, ModelError } from "../twins/engine.ts";
+import { isOwn } from "../twins/twins.ts";
 import type { Production, ReplyContext } from "./context.ts";
 
 /** What a report needs to know of a reply. */
@@ -99,7 +100,7 @@ export class ReplyReport {
 
   #names() {
     const { reply, twin } = this.#reported;
-    return { messageId: reply.id, twinId: twin.id, engine: twin.engine };
+    return { messageId: reply.id, twinId: twin.id, isOwn: isOwn(twin), engine: twin.engine };
   }
 
   #elapsed(): number {

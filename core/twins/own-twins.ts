@@ -32,7 +32,7 @@ import type { AuthorRules, ReadingRules, ReadTwin, TwinFault, TwinReader } from 
 import {
   allTwins,
   byName,
-  keepRevision,
+  noteOwn,
   mostIndexedLines,
   type Twin,
   type TwinProfile,
@@ -293,7 +293,7 @@ export class OwnTwins implements TwinSource {
       for (const document of documents)
         texts.push({ path: document.path, text: await readText(store, owner, document) });
       const twin = { ...this.#permitted(owner, id, read.twin), id, createdAt, updatedAt, documents: texts };
-      keepRevision(twin, revision);
+      noteOwn(twin, revision);
       return twin;
     } catch (error) {
       if (error instanceof ContentMissing && !(await store.getTwinVersion(owner, id, version)))

@@ -242,10 +242,17 @@ function toTwin(init: TwinInit, now: number): Twin {
 export const mostIndexedLines = 400_000;
 
 const revisions = new WeakMap<Twin, string>();
+const madeByOwners = new WeakSet<Twin>();
 
-/** Notes the revision of a twin that has one already, where it is kept. */
-export function keepRevision(twin: Twin, revision: string): void {
+/** Notes that its owner made a twin, and the revision that it has where it is kept. */
+export function noteOwn(twin: Twin, revision: string): void {
   revisions.set(twin, revision);
+  madeByOwners.add(twin);
+}
+
+/** Whether its owner made a twin, as {@link noteOwn} was told. */
+export function isOwn(twin: Twin): boolean {
+  return madeByOwners.has(twin);
 }
 
 /**

@@ -18,6 +18,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { createOpenAIEngine } from "../../adapters/openai-models/mod.ts";
 import { createOpenTelemetryObserver } from "../../adapters/otel/mod.ts";
+import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { createTwinList, type Tool } from "../../core/mod.ts";
 import {
   endMarker,
@@ -60,6 +61,7 @@ async function openObserved(t: TestContext) {
       newTwin({ id: "ada", name: "Ada", engine: "openai", model: "small", tools: ["orders"] }),
     ]),
     engines: { openai: createOpenAIEngine({ baseUrl: model.baseUrl, tools: [orders] }) },
+    ownTwins: { reader: createTwinReader() },
   });
   t.after(() => fixture[Symbol.asyncDispose]());
   const key = await fixture.key();
@@ -181,6 +183,24 @@ describe("metrics", () => {
     assert.equal(running.get("twin.replies.running")?.[0]?.value, 1);
     await response.body?.cancel();
     assert.equal((await metrics()).get("twin.streams.open")?.[0]?.value, 0);
+  });
+
+  test("no attribute of a metric names a twin that an owner made, whose span does", async (t) => {
+    const { fixture, key, metrics, spanNamed } = await openObserved(t);
+    const headers = {
+      authorization: `Bearer ${await fixture.token()}`,
+      "content-type": "text/markdown",
+    };
+    const body = "---\nname: Odd\nengine: openai\n---\nYou are odd.\n";
+    await fixture.send("/api/v1/twins/odd/file", { method: "PUT", headers, body });
+    const conversation = await fixture.conversation(key, "odd");
+    await fixture.call("POST", `/conversations/${conversation}/messages`, key, { content: "Hi?" });
+    const points = (await metrics()).get("gen_ai.client.operation.duration") ?? [];
+    assert.deepEqual(
+      points.map(({ attributes }) => attributes["gen_ai.agent.id"]),
+      [undefined],
+    );
+    assert.equal(spanNamed("invoke_agent odd")?.attributes["gen_ai.agent.id"], "odd");
   });
 
   test("no attribute has the owner or the key", async (t) => {

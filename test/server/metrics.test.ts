@@ -6,13 +6,15 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, describe, test } from "node:test";
+import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { createMetrics, type Metrics, serveMetrics } from "../../server/metrics.ts";
+import { inProcess, openFixture } from "../support/harness.ts";
 import { freePort } from "../support/ports.ts";
 import { runServer, startServer } from "./process.ts";
 
 const countWaiting = async () => ({ count: 0, since: null });
 
-const reply = { messageId: "msg_1", twinId: "ada", engine: "openai" };
+const reply = { messageId: "msg_1", twinId: "ada", isOwn: false, engine: "openai" };
 
 /** A listener with these metrics, closed at the end of the tests. */
 async function serve(metrics: Metrics) {
@@ -109,6 +111,32 @@ describe("metrics", () => {
       'twin_tokens_total{twin="ada",type="cached_input"} 20',
     );
     await assertSamples(url, "twin_replies_taken_over_total 0");
+  });
+
+  test("twins that owners make are counted as one: their ids have no bound, and may name people", async () => {
+    const metrics = createMetrics();
+    await using fixture = await openFixture(inProcess, {
+      observe: metrics.observe,
+      ownTwins: { reader: createTwinReader(), defaultEngine: "echo" },
+    });
+    const key = await fixture.key();
+    const authorization = `Bearer ${await fixture.token()}`;
+    for (const id of ["ann-of-lyon", "bob-of-bern"]) {
+      const init = { method: "PUT", headers: { authorization, "content-type": "text/markdown" } };
+      await fixture.send(`/api/v1/twins/${id}/file`, { ...init, body: `---\nname: ${id}\n---\nYou are.\n` });
+      const conversation = await fixture.conversation(key, id);
+      await fixture.call("POST", `/conversations/${conversation}/messages`, key, { content: "Hi?" });
+    }
+    await fixture.call("POST", `/conversations/${await fixture.conversation(key, "echo")}/messages`, key, {
+      content: "Hi?",
+    });
+    const url = await serve(metrics);
+    await assertSamples(
+      url,
+      'twin_replies_total{twin="(own)",engine="echo",status="completed"} 2',
+      'twin_replies_total{twin="echo",engine="echo",status="completed"} 1',
+    );
+    assert.doesNotMatch(await metrics.text(), /ann-of-lyon|bob-of-bern/);
   });
 
   test("calls of tools are counted and measured", async () => {
