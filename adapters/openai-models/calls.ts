@@ -11,11 +11,14 @@ import type { ModelCall } from "./chunk.ts";
 
 /** The most calls in one completion: those behind are not read. */
 export const mostCalls = 64;
-/** The longest arguments of all of them, with what else is said of them, in UTF-16 code units. */
+/** The longest arguments of all of them, with their ids and what else is said of them, in UTF-16 code units. */
 const longestArguments = 1_048_576;
 
-/** How much of a name is joined, in UTF-16 code units: no tool's is as long. */
+/** How much of a name is kept, in UTF-16 code units: no tool's is as long. */
 const longestName = 1_000;
+
+/** How many indexes are known. Parts under others go on with the call before. */
+const mostIndexes = 1_000;
 
 /** What a server says at once of one call. */
 interface CallPart {
@@ -61,19 +64,27 @@ export class CallReader {
   }
 
   #add(part: CallPart): void {
-    this.#length += part.text.length + lengthOf(part.others);
-    if (this.#length > longestArguments) {
-      throw new ModelError("model_error", "The model called tools with more than 1 Mi characters.");
-    }
+    this.#count(part.text.length + lengthOf(part.others));
     const known = this.#findCall(part);
     const call = known && !this.#beginsAnother(known, part) ? known : new PartialCall();
     if (call !== known && this.#calls.length === mostCalls) return;
     if (call !== known) this.#calls.push(call);
-    if (part.index !== undefined) this.#byIndex.set(part.index, call);
-    call.id ||= part.id;
+    if (part.index !== undefined && (this.#byIndex.size < mostIndexes || this.#byIndex.has(part.index)))
+      this.#byIndex.set(part.index, call);
+    if (call.id === "") {
+      this.#count(part.id.length);
+      call.id = part.id;
+    }
     if (part.name !== "") this.#addName(call, part.name);
     call.addArguments(part.text);
     Object.assign(call.others, part.others);
+  }
+
+  #count(length: number): void {
+    this.#length += length;
+    if (this.#length > longestArguments) {
+      throw new ModelError("model_error", "The model called tools with more than 1 Mi characters.");
+    }
   }
 
   /** The call that a part seems to go on with. */
@@ -110,7 +121,7 @@ export class CallReader {
     if (this.#isTool(call.namePieces)) call.name = call.namePieces;
     else if (this.#isTool(known + name)) call.name = known + name;
     else if (this.#isTool(name) || name.startsWith(known)) call.name = name;
-    else if (!this.#isTool(known)) call.name = known + name;
+    else if (!this.#isTool(known) && known.length < longestName) call.name = known + name;
   }
 }
 
@@ -228,7 +239,7 @@ function partsIn(message: unknown): CallPart[] {
     return {
       index: isCount(number) ? number : unnumbered,
       id: textOf(id),
-      name: textOf(name),
+      name: textOf(name).slice(0, longestName),
       text: isJsonObject(given) ? JSON.stringify(given) : textOf(given),
       others,
     };

@@ -123,7 +123,7 @@ const meanings = new Map<string, FinishMeaning>(
 /** What a finish reason means. Undefined: none was given; some servers write "" where others write null. */
 export function readFinishReason(value: unknown): FinishMeaning | undefined {
   if (typeof value !== "string" || value === "") return undefined;
-  const [reason = ""] = value.toLowerCase().split(":"); // Gemini adds the filter's name after a colon
+  const [reason = ""] = value.slice(0, 64).toLowerCase().split(":"); // Gemini adds the filter's name after a colon
   return meanings.get(reason) ?? "unknown";
 }
 

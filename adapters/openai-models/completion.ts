@@ -32,6 +32,8 @@ import { ThoughtReader } from "./thoughts.ts";
 const maxReplyLength = 4_194_304;
 /** How many bytes may come between two chunks that have something: servers send comments and blank lines while models think. */
 const maxSilentBytes = 8 * 1024 * 1024;
+/** How many names of what came instead of text are kept, for the log. */
+const mostOtherMembers = 16;
 
 /** What a reader is told. */
 export interface CompletionOptions {
@@ -216,7 +218,8 @@ export class CompletionReader {
     const others = text === "" ? otherMembersOf(choice) : [];
     if (text !== "" || others.length > 0) this.#silentBytes = 0;
     if (text !== "") this.#append(text);
-    else if (!this.hasText) for (const name of others) this.#otherMembers.add(name);
+    else if (!this.hasText)
+      for (const name of others) if (this.#otherMembers.size < mostOtherMembers) this.#otherMembers.add(name);
     if (this.#calls) {
       this.#thoughts.read(choice);
       if (this.#calls.read(choice)) this.#goOn();

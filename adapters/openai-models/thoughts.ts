@@ -23,14 +23,15 @@ const mostThoughts = 1_048_576;
 export class ThoughtReader {
   readonly #texts = new Map<string, string[]>();
   readonly #lists = new Map<string, unknown[]>();
-  readonly #objects = new Map<string, JsonObject>();
+  readonly #objects = new Map<string, Map<string, unknown>>();
   #length = 0;
 
   /** The members for a message. Empty: there were none, or too many. */
   get thoughts(): JsonObject {
     if (this.#length > mostThoughts) return {};
     const texts = [...this.#texts].map(([name, pieces]) => [name, pieces.join("")]);
-    return Object.fromEntries([...texts, ...this.#lists, ...this.#objects]);
+    const objects = [...this.#objects].map(([name, members]) => [name, Object.fromEntries(members)]);
+    return Object.fromEntries([...texts, ...this.#lists, ...objects]);
   }
 
   /** Reads what a chunk's choice has of them. A message with all of them may come besides the deltas. */
@@ -48,7 +49,11 @@ export class ThoughtReader {
     this.#length += JSON.stringify(value).length;
     if (isString(value)) this.#texts.set(name, append(this.#texts.get(name), [value]));
     else if (Array.isArray(value)) this.#lists.set(name, append(this.#lists.get(name), value));
-    else if (isJsonObject(value)) this.#objects.set(name, { ...this.#objects.get(name), ...value });
+    else if (isJsonObject(value)) {
+      const members = this.#objects.get(name) ?? new Map<string, unknown>();
+      for (const [member, inner] of Object.entries(value)) members.set(member, inner);
+      this.#objects.set(name, members);
+    }
   }
 }
 

@@ -262,6 +262,16 @@ describe("the OpenAI engine", () => {
     }
   });
 
+  test("of what a reply has instead of text, few names are kept", async () => {
+    const letters = (n: number) => [...String(n)].map((digit) => "abcdefghij"[Number(digit)]).join("");
+    const delta = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`name_${letters(n)}`, 1]));
+    const body = model.event({ choices: [{ delta }] }) + model.finish("stop") + model.endMarker;
+    await assert.rejects(ask({ transport: inPieces(body), retries: 0 }), ({ message }: Error) => {
+      assert.match(message, /has no text. It has name_a, name_b, /);
+      return message.length < 1_000;
+    });
+  });
+
   test("text that comes together with a reason that breaks the reply off is kept", async () => {
     const body = model.event({ choices: [{ delta: { content: "Hi" }, finish_reason: "error" }] });
     const out = createOutput();

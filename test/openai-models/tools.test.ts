@@ -537,6 +537,53 @@ describe("tools of a model", { timeout: 300_000 }, () => {
     assert.deepEqual(inputs, []);
   });
 
+  for (const [what, head] of [
+    ["names", { index: 0, id: "call_1", function: { name: "n".repeat(100_000) } }],
+    ["ids", { id: "i".repeat(100_000), function: { name: "orders_find" } }],
+  ] as const) {
+    test(`${what} of calls without end are not kept`, async () => {
+      const heads = Array.from({ length: 60 }, (_, n) =>
+        parts({ ...head, id: head.id + n, function: { ...head.function, arguments: n === 0 ? "{}" : "" } }),
+      );
+      const asking = ask([heads.join("") + model.finish("tool_calls"), answers], [orders().tool], {
+        retries: 0,
+      });
+      const { asked } = await asking.catch((error) => {
+        assert.match(error.message, /more than 1 Mi characters/);
+        return { asked: [] };
+      });
+      assert.ok(JSON.stringify(asked).length < 1_200_000);
+    });
+  }
+
+  test("a call whose parts have ever new indexes is one", async () => {
+    const { tool, inputs } = orders();
+    const pieces = [...'{"number":7}'].map((text, n) => ({
+      index: n * 1_000,
+      function: { arguments: text },
+    }));
+    const more = Array.from({ length: 3_000 }, (_, n) => ({
+      index: 20_000 + n,
+      function: { arguments: " " },
+    }));
+    const body = called("", { index: 0 }) + [...pieces, ...more].map((piece) => parts(piece)).join("");
+    const { out } = await ask([body + model.finish("tool_calls"), answers], [tool]);
+    assert.deepEqual(inputs, [{ number: 7 }]);
+    assert.equal(out.text(), "It is sent.");
+  });
+
+  test("thoughts in many pieces are joined once", async () => {
+    // If each piece copied what was there before, these would take minutes.
+    const names = Array.from({ length: 60_000 }, (_, n) => `n${n}`);
+    const streamed = names.map((name) =>
+      model.event({ choices: [{ delta: { extra_content: { [name]: 1 } } }] }),
+    );
+    const body = streamed.join("") + called({ number: 7 }) + model.finish("tool_calls");
+    const { asked } = await ask([body, answers], [orders().tool]);
+    const told = asked[1]?.messages.at(-2) as unknown as { readonly extra_content: object };
+    assert.deepEqual(Object.keys(told.extra_content), names);
+  });
+
   test("tools whose definitions come to more than 1 Mi characters are not offered, and the log names them", async () => {
     const logged: unknown[] = [];
     const log: OpenAIOptions["log"] = (_level, _message, fields) => void logged.push(fields);
