@@ -145,6 +145,38 @@ for (const { name, skip, start } of representativeBrowsers) {
       await shows("emil", "For Emil.");
     });
 
+    test("says once what is sent again by hand after its answer was lost", async () => {
+      await settle();
+      const id = await wait("finn");
+      await using page = await open(null, false, /ERR_FAILED|NetworkError|Failed to load/);
+      await entry(page, "finn").press("Enter");
+      const field = page.locator("#inbox-content");
+      await field.fill("I come.");
+      await page.clock.install(); // for the pauses between the tries
+      await page.route("**/messages", async (route) => {
+        if (route.request().method() !== "POST") return route.fallback();
+        await route.fetch();
+        await route.abort();
+        await page.clock.runFor(20_000);
+      });
+      await field.press("Enter");
+      await page.locator("#inbox-problem", { hasText: "cannot be reached" }).waitFor();
+      assert.equal(await field.inputValue(), "I come.");
+      await page.unroute("**/messages");
+      await field.press("Enter");
+      await page.waitForFunction(
+        () => document.querySelector<HTMLTextAreaElement>("#inbox-content")?.value === "",
+      );
+      await page.locator("#inbox-messages .message", { hasText: "I come." }).waitFor();
+      await app.messages.say(id, { content: "Later." });
+      await page.locator("#inbox-messages .message", { hasText: "Later." }).waitFor();
+      const { data } = await app.messages.list(id);
+      assert.deepEqual(
+        data.map(({ content }) => content),
+        ["Anybody?", "I come.", "Later."],
+      );
+    });
+
     test("says that somebody new waits only where that is wanted", async () => {
       await settle();
       await using page = await open();

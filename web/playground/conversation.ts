@@ -14,6 +14,7 @@ import type {
 } from "../../client/mod.ts";
 import { CallCards } from "../shared/approval.ts";
 import { h } from "../shared/dom.ts";
+import { newKey } from "../shared/new-key.ts";
 import { loadAtTop, type ShownMessage, ShownPath } from "../shared/shown.ts";
 import { messageTool, ReplyElement, ratingTools, userMessage } from "./message.ts";
 import { announce } from "./page.ts";
@@ -149,7 +150,7 @@ export class ConversationView {
     this.#edited = undefined;
     const end = opened.answeredBy === "person" ? undefined : (opened.path.at(-1)?.id ?? null); // both may write at once
     const after = edited ? edited.after : end;
-    const key = twice ? { idempotencyKey: crypto.getRandomValues(new Uint32Array(4)).join("-") } : {};
+    const key = twice ? { idempotencyKey: newKey() } : {};
     const sent = opened.send(content, { after, ...key });
     this.#listener.moved();
     sent.catch((error) => {

@@ -9,6 +9,7 @@
 import type { Conversation, Twin, TwinClient } from "../../client/mod.ts";
 import { byId, followEnd, h, submitOnEnter } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
+import { newKey } from "../shared/new-key.ts";
 import { showIn } from "../shared/spoken.ts";
 import { ConversationView, type Speaker, titleOf } from "./conversation.ts";
 import { announce, reasonOf, timeElement } from "./page.ts";
@@ -59,6 +60,8 @@ export class Inbox {
   #chosen: Conversation | undefined;
   /** What was written in the others and is not said, by their ids: it is for nobody else. */
   readonly #drafts = new Map<string, string>();
+  /** What could not be said last in each of them, with its key: it may have been stored. */
+  readonly #unsaid = new Map<string, { readonly body: string; readonly idempotencyKey: string }>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** When something happened last. */
   #livelySince = 0;
@@ -265,9 +268,15 @@ export class Inbox {
     const { id } = this.#chosen;
     const body = { content, answeredBy: "person", ...(author !== "" && { author }) } as const;
     this.#content.value = ""; // at once, so that nothing is said twice
+    const written = JSON.stringify(body);
+    const before = this.#unsaid.get(id);
+    const isSame = before?.body === written;
+    if (isSame) this.#unsaid.delete(id);
+    const idempotencyKey = isSame ? before.idempotencyKey : newKey();
     try {
-      await this.#client.messages.say(id, body);
+      await this.#client.messages.say(id, body, { idempotencyKey });
     } catch (error) {
+      this.#unsaid.set(id, { body: written, idempotencyKey });
       if (this.#chosen?.id !== id) this.#drafts.set(id, content);
       else if (this.#content.value === "") this.#content.value = content;
       throw error;

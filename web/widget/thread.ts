@@ -19,6 +19,7 @@ import { CallCards } from "../shared/approval.ts";
 import { h, icon, thumbs } from "../shared/dom.ts";
 import { keep, kept } from "../shared/kept.ts";
 import { MarkdownView } from "../shared/markdown/view.ts";
+import { newKey } from "../shared/new-key.ts";
 import { loadAtTop, type ShownMessage, ShownPath } from "../shared/shown.ts";
 import { firstWords } from "../shared/words.ts";
 import type { TextName } from "./texts.ts";
@@ -442,10 +443,6 @@ export class Thread {
   get #unsentKey(): string {
     return `${this.#frame.storageKey} unsent messages`;
   }
-}
-
-function newKey(): string {
-  return crypto.getRandomValues(new Uint32Array(4)).join("-");
 }
 
 function isGone(error: unknown): boolean {
