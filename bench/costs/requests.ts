@@ -272,6 +272,18 @@ export const lines: readonly Line[] = [
     ),
     endless: true,
   },
+  {
+    ...lineOf(
+      {
+        who: "rf",
+        what: "the stream of a conversation of 50,000 messages, from its beginning",
+        method: "GET",
+        path: "/conversations/conv_deep_0/stream?after=0.0",
+      },
+      inParts,
+    ),
+    endless: true,
+  },
   ...writes.map(([who, method, what, path, body, mayTake]) =>
     lineOf(
       { who, what, method, path, ...(body && { body }), ...(path.includes("{id}") && { twin: "echo" }) },

@@ -106,3 +106,38 @@ test("other work has its turn between the pieces of a long reply whose client ta
   const pieces = text.split('"type":"delta"').length - 1;
   assert.ok(pieces > 90 && turns > pieces / 2, `${turns} turns for ${pieces} pieces`);
 });
+
+test("other work has its turn while the stream of a conversation tells many short messages", async () => {
+  const many = 3_000;
+  const store = createMemoryStore();
+  const deep: typeof store = {
+    ...store,
+    async getConversation(...named) {
+      const conversation = await store.getConversation(...named);
+      return conversation && { ...conversation, logLength: many };
+    },
+    async listMessages(reach, id, slice) {
+      const listing = await store.listMessages(reach, id, { ...slice, offset: 0 });
+      const [message] = listing?.items ?? [];
+      const count = Math.min(slice.limit, many - slice.offset);
+      const seqs = Array.from({ length: count }, (_, at) => slice.offset + at);
+      return message && { total: many, items: seqs.map((seq) => ({ ...message, id: `msg_${seq}`, seq })) };
+    },
+  };
+  await using chat = await openChat(overSocket, { store: deep });
+  const sent = chat.send();
+  (await chat.engine.next()).finish();
+  await sent;
+  const reader = await openReader(
+    chat.fixture.url,
+    `GET /api/v1/conversations/${chat.conversationId}/stream?after=0.0 HTTP/1.1\r\nHost: a\r\nX-API-Key: ${chat.key}\r\n\r\n`,
+  );
+  let turns = 0;
+  let counting = setImmediate(function count() {
+    turns++;
+    counting = setImmediate(count);
+  });
+  const text = await reader.readUntil(`\nid: ${many - 1}.`);
+  clearImmediate(counting);
+  assert.ok(turns > text.length / 16_384, `${turns} turns for ${text.length} bytes`);
+});

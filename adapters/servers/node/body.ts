@@ -90,14 +90,14 @@ export function writeEvents(answer: Answer, events: EventStream, { signal, respo
   if (response.destroyed) sender.leave();
 }
 
-/** After a piece of so many code units, a stream waits for its turn. */
-const longPiece = 8192;
+/** After so many code units, in one piece or several, a stream waits for its turn. */
+const charactersOfTurn = 8192;
 
 const waiting: (() => void)[] = [];
 
 /**
- * Calls back when it is a stream's turn to send on: of all that send long texts, one makes and sends a piece in a turn of the
- * event loop. Else those whose clients take all at once would follow each other before anything else has its turn.
+ * Calls back when it is a stream's turn to send on: of all that send much, one goes on in a turn of the event
+ * loop. Else those whose clients take all at once would follow each other before anything else has its turn.
  */
 function inTurn(sendOn: () => void): void {
   if (waiting.push(sendOn) === 1) setImmediate(nextTurn);
@@ -119,6 +119,8 @@ class NodeEventBody implements EventBody {
   #begun = false;
   /** A part went through the response, and the head with it: later ones may bypass the response. */
   #headSent = false;
+  /** How much was written since it last waited for its turn, in code units. */
+  #written = 0;
 
   constructor(answer: Answer, response: ServerResponse, sender: EventSender) {
     this.#answer = answer;
@@ -130,11 +132,13 @@ class NodeEventBody implements EventBody {
     if (this.#isOfHost()) return false;
     const full = this.#begun ? this.#writeOn(text) : this.#writeFirst(text);
     this.#begun = true;
-    const isLong = text.length >= longPiece;
+    this.#written += text.length;
+    const isMuch = this.#written >= charactersOfTurn;
+    if (isMuch) this.#written = 0;
     // Never resumes if the connection closes: then nothing is left to write.
-    if (full) full.once("drain", isLong ? this.#resumeInTurn : this.#resume);
-    else if (isLong) this.#resumeInTurn();
-    return !full && !isLong;
+    if (full) full.once("drain", isMuch ? this.#resumeInTurn : this.#resume);
+    else if (isMuch) this.#resumeInTurn();
+    return !full && !isMuch;
   }
 
   end(text: string): void {
