@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { TwinClient } from "../../client/mod.ts";
+import { createGate } from "../support/gate.ts";
 import { assertAccessible, assertFitsScreens, openPage, type WatchedPage } from "./browsers.ts";
 import { openPlayground, type Playground, replyOn, send } from "./playground.ts";
 import { representativeBrowsers } from "./shared-browsers.ts";
@@ -101,6 +102,44 @@ for (const { name, skip, start } of representativeBrowsers) {
       await page.locator("#conversations button:focus", { hasText: "Bulk" }).waitFor();
       const rows = page.locator("#conversations [data-conversation^=conv]");
       assert.equal(await rows.count(), (await app.conversations.list()).pagination.total);
+    });
+
+    test("keeps what is written while a conversation is opened, and where it cannot be", async () => {
+      const { id } = await app.conversations.create({ twinId: "echo", title: "Late" });
+      await app.messages.send(id, { content: "One?" });
+      const refused = { error: { code: "insufficient_scope", message: "Not this one." } };
+      await using page = await openPage(browser, {}, /status of 403/);
+      await server.open(page);
+      const row = page.locator("#conversations button", { hasText: "Late" });
+      const write = async (content: string) => {
+        await page.fill("#content", content);
+        await page.press("#content", "Enter");
+      };
+      const read = `**/${id}/messages?*`;
+      const [asked, opened] = [createGate(), createGate()];
+      await page.route(read, async (route) => {
+        asked.open();
+        await opened.opened;
+        await route.continue();
+      });
+      await row.click();
+      await asked.opened;
+      await write("Two?");
+      assert.equal(await page.inputValue("#content"), "Two?");
+      opened.open();
+      await page.locator(".message.user", { hasText: "One?" }).waitFor();
+      await page.press("#content", "Enter");
+      await page.locator(".message.user", { hasText: "Two?" }).waitFor();
+      assert.equal(await replyOn(page), "Two?");
+      await page.locator("#conversations button", { hasText: "New conversation" }).click();
+      await page.unroute(read);
+      await page.route(read, (route) => route.fulfill({ status: 403, json: refused }));
+      await row.click();
+      await page.locator("#problem", { hasText: "Not this one." }).waitFor();
+      await write("Three?");
+      await page.locator(".message.user", { hasText: "Three?" }).waitFor();
+      assert.equal(await replyOn(page), "Three?");
+      assert.equal((await app.messages.list(id)).pagination.total, 4);
     });
 
     test("calls a new conversation by whole characters", async () => {

@@ -94,9 +94,10 @@ export class ConversationView {
   }
 
   /** The state of the reply that runs, for buttons. */
-  get state(): "idle" | "sending" | "following" | "cut" {
+  get state(): "opening" | "idle" | "sending" | "following" | "cut" {
     if (this.#network.isCut) return "cut";
-    const { state } = this.#opened ?? {};
+    if (!this.#opened) return "opening";
+    const { state } = this.#opened;
     return state === "replying" ? "following" : state === "sending" ? state : "idle";
   }
 

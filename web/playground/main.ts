@@ -220,9 +220,15 @@ async function offerStarters(chosen: Twin): Promise<void> {
 async function openConversation(conversation: Conversation): Promise<void> {
   leaveConversation();
   nameInAddress("conversation", conversation.id);
-  view = viewOf(conversation);
+  const opening = viewOf(conversation);
+  view = opening;
   show();
-  await view.open();
+  try {
+    await opening.open();
+  } catch (error) {
+    if (view === opening) showNewConversation(); // nothing can be sent into what is not open
+    throw error;
+  }
 }
 
 function leaveConversation(): void {
@@ -402,6 +408,8 @@ function focusNext(state: ConversationView["state"]): void {
 
 function describe(state: ConversationView["state"], offset: number): string {
   switch (state) {
+    case "opening":
+      return "Opening …";
     case "idle":
       return "";
     case "sending":
