@@ -31,23 +31,30 @@ export function plainName(name: string): string {
 }
 
 /**
- * The tool that a model means: its name as it was given, or as operators know it (`server/tool`), also with what templates
- * leave around it, such as `functions.` before, or `<|channel|>commentary`, `:0` and blanks behind.
+ * Finds the tool that a model means: its name as it was given, or as operators know it (`server/tool`), also with what templates
+ * leave around it, such as `functions.` before, or `<|channel|>commentary`, `:0` and blanks behind. The tools are looked through
+ * once: a model may say many names that are none.
  */
-export function findTool<Named extends NamedTool>(tools: readonly Named[], name: string): Named | undefined {
-  if (name.length > 1_000) return undefined;
-  const bare = (name.split("<|", 1)[0] ?? "").trim().replace(/:\d+$/, "");
-  const candidates = [bare, bare.replace(/^[a-z_]+[.:]/i, "")];
-  for (const candidate of candidates) {
-    const exact = tools.find(({ modelName, tool }) => modelName === candidate || tool.name === candidate);
-    if (exact) return exact;
+export function createToolFinder(tools: readonly NamedTool[]): (name: string) => NamedTool | undefined {
+  const exact = new Map<string, NamedTool>();
+  /** By letters. Undefined: several have them. */
+  const alike = new Map<string, NamedTool | undefined>();
+  for (const named of tools) {
+    const { modelName, tool } = named;
+    for (const name of [modelName, tool.name]) if (!exact.has(name)) exact.set(name, named);
+    const letters = lettersOf(modelName);
+    alike.set(letters, alike.has(letters) ? undefined : named);
   }
-  for (const letters of candidates.map(lettersOf)) {
-    const [found, ...others] =
-      letters === "" ? [] : tools.filter((tool) => lettersOf(tool.modelName) === letters);
-    if (found && others.length === 0) return found;
-  }
-  return undefined;
+  alike.delete("");
+  return (name) => {
+    if (name.length > 1_000) return undefined;
+    const bare = (name.split("<|", 1)[0] ?? "").trim().replace(/:\d+$/, "");
+    const candidates = [bare, bare.replace(/^[a-z_]+[.:]/i, "")];
+    const lettered = candidates.map(lettersOf);
+    return [...candidates.map((each) => exact.get(each)), ...lettered.map((each) => alike.get(each))].find(
+      (found) => found !== undefined,
+    );
+  };
 }
 
 /** What is left where models put another mark between words, or none. */

@@ -15,7 +15,7 @@ import { argumentsOf, mostCalls } from "./calls.ts";
 import type { Completion, ModelCall } from "./chunk.ts";
 import { compileInputCheck, type InputCheck } from "./input-check.ts";
 import { inTurn, type Told } from "./told.ts";
-import { findTool, type NamedTool, nameTools, plainName } from "./tool-names.ts";
+import { createToolFinder, type NamedTool, nameTools, plainName } from "./tool-names.ts";
 
 /** How long a tool may take, in milliseconds. */
 const toolMs = 30_000;
@@ -145,6 +145,7 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
 
   return (turn: Turn, tools: readonly Tool[], output: ReplyOutput): OfferedTools => {
     const offered = nameTools(offerable(tools));
+    const findTool = createToolFinder(offered);
     const used = new Set<string>();
     let acting: Promise<void> | undefined;
     let heldBytes = 0;
@@ -156,7 +157,7 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
 
     /** A call that waits for the person, or why it does not run. Undefined: it runs without being asked about. */
     async function waiting(asked: ModelCall, callId: string): Promise<PendingCall | string | undefined> {
-      const found = findTool(offered, asked.name);
+      const found = findTool(asked.name);
       if (!found || !confirmed.has(found.tool)) return undefined;
       const input = await inputOf(asked, found, checkOf);
       if (isString(input)) return undefined; // it is refused as any other
@@ -171,9 +172,7 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
     async function call(asked: ModelCall | PendingCall, callId: string): Promise<string> {
       // What was shown to the person is a tool's own name, which may be another one's for the model.
       const isAllowed = "callId" in asked;
-      const found = isAllowed
-        ? offered.find(({ tool }) => tool.name === asked.name)
-        : findTool(offered, asked.name);
+      const found = isAllowed ? offered.find(({ tool }) => tool.name === asked.name) : findTool(asked.name);
       const name = found?.tool.name ?? "unknown";
       output.progress({ stage: "tool", name, callId, state: "called" });
       let [state, told]: [state: "done" | "failed", told: string] = ["failed", ""];
@@ -219,7 +218,7 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
         const { parameters } = parametersOf(tool);
         return { type: "function", function: { name: modelName, description: tool.description, parameters } };
       }),
-      isTool: (name) => findTool(offered, name) !== undefined,
+      isTool: (name) => findTool(name) !== undefined,
       get isSpent() {
         return isFull || used.size >= mostCalls || heldBytes >= mostHeld;
       },
@@ -239,7 +238,7 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
             ...asked.others,
             id: ids[at],
             type: "function",
-            function: calledAgain(asked, offered),
+            function: calledAgain(asked, findTool(asked.name)),
           })),
         };
         const { length } = JSON.stringify(message);
@@ -333,10 +332,10 @@ function resultsOf(ids: readonly string[], results: Readonly<Record<string, stri
 }
 
 /** What the model called, so that servers accept it as a part of the conversation: other names and no JSON are refused. */
-function calledAgain({ name, arguments: given }: ModelCall, offered: readonly NamedTool[]) {
+function calledAgain({ name, arguments: given }: ModelCall, found: NamedTool | undefined) {
   const isObject = isJsonObject(parseBounded(given));
   return {
-    name: findTool(offered, name)?.modelName ?? (plainName(name.trim()) || "unknown"),
+    name: found?.modelName ?? (plainName(name.trim()) || "unknown"),
     arguments: isObject ? given : JSON.stringify(argumentsOf(given) ?? {}),
   };
 }

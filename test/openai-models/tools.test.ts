@@ -572,6 +572,20 @@ describe("tools of a model", { timeout: 300_000 }, () => {
     assert.equal(out.text(), "It is sent.");
   });
 
+  test("a name that is no tool's is looked for once in all of them", async () => {
+    let looks = 0;
+    const many = Array.from({ length: 100 }, (_, n) => ({
+      ...orders().tool,
+      get name() {
+        looks += 1;
+        return `orders/find_${n}`;
+      },
+    }));
+    const heads = Array.from({ length: 500 }, (_, n) => ({ index: n, function: { name: `other_${n}` } }));
+    await ask([heads.map((head) => parts(head)).join("") + model.finish("tool_calls"), answers], many);
+    assert.ok(looks < 100 * 100, `${looks} looks at the names of 100 tools`);
+  });
+
   test("thoughts in many pieces are joined once", async () => {
     // If each piece copied what was there before, these would take minutes.
     const names = Array.from({ length: 60_000 }, (_, n) => `n${n}`);
