@@ -73,6 +73,10 @@ export async function follow(seen: SeenConversation, first = ""): Promise<void> 
 
 /** Whether an event may tell of the message that is being sent: it is known a moment later which one that is. */
 function mayBeAsked({ asking, known }: SeenConversation, event: ConversationEvent): boolean {
+  if (event.type === "conversation") {
+    const { lastMessageId } = event.conversation;
+    return lastMessageId !== null && !known.get(lastMessageId); // what is before it is read
+  }
   if (event.type !== "message" || known.get(event.message.id)) return false;
   return event.message.role === "user" && event.message.content === asking?.content;
 }

@@ -559,6 +559,38 @@ describe("an open conversation that cannot be followed", () => {
     conversation.close();
   });
 
+  test("shows a message from here once while its answer is on its way, whatever the stream that opens has of it", async () => {
+    await using chat = await openChat(inProcess);
+    const device = new Device(chat);
+    const conversation = await device.open(await device.client.conversations.create({ twinId: "scripted" }));
+    const first = conversation.send("One?");
+    (await chat.engine.next()).write("On");
+    await device.sees(() => conversation.running?.content === "On");
+    const answered = createGate();
+    device.service = {
+      async fetch(request) {
+        const response = await chat.service.fetch(request);
+        if (request.method === "POST") await answered.opened;
+        return response;
+      },
+    };
+    let most = 0;
+    void device.sees(() => {
+      const shown = [...words(conversation), conversation.unsent?.content];
+      most = Math.max(most, shown.filter((content) => content === "Two?").length);
+      return conversation.path.length === 4 && conversation.state === "idle";
+    });
+    const second = conversation.send("Two?", { whenBusy: "replace" });
+    await answer(chat, "Two.");
+    await first;
+    await settle();
+    assert.equal(device.streams, 1, "of the conversation");
+    answered.open();
+    await second;
+    assert.deepEqual([words(conversation), most], [["One?", "On", "Two?", "Two."], 1]);
+    conversation.close();
+  });
+
   test("is where its person goes while the stream is not open yet", async () => {
     await using chat = await openChat(inProcess);
     const device = new Device(chat);
