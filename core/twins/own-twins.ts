@@ -138,8 +138,10 @@ export class OwnTwins implements TwinSource {
   readonly #parts: OwnTwinsParts;
   /** By owner and id. */
   readonly #heads = new LRUCache<string, Head>({ max: mostHeads });
-  /** By owner, id and revision. What is derived from a twin goes with it. */
-  readonly #read = new LRUCache<string, { readonly twin: Twin }>({ maxSize: mostCached });
+  /** By owner and id, as it was with the version that was asked last. What is derived from a twin goes with it. */
+  readonly #read = new LRUCache<string, { readonly head: OwnTwinRecord; readonly twin: Twin }>({
+    maxSize: mostCached,
+  });
   /** Those that are being read. */
   readonly #reading = new Map<string, Promise<Twin | undefined>>();
   readonly #told = new LRUCache<string, true>({ max: mostHeads });
@@ -214,6 +216,7 @@ export class OwnTwins implements TwinSource {
   /** Forgets what is known of a twin, which has changed. */
   forget(owner: string, id: string): void {
     this.#heads.delete(nameOf(owner, id));
+    this.#read.delete(nameOf(owner, id));
   }
 
   /** Says once that an operator's twin hides the owner's. */
@@ -260,14 +263,16 @@ export class OwnTwins implements TwinSource {
   }
 
   async #load(head: OwnTwinRecord): Promise<Twin | undefined> {
-    const name = `${nameOf(head.owner, head.id)}\n${head.revision}\n${head.version}`;
+    const { owner, id, revision, version } = head;
+    const name = nameOf(owner, id);
     const known = this.#read.get(name);
-    if (known) return known.twin;
-    const reading = this.#reading.get(name) ?? this.#readTwin(head).finally(() => this.#reading.delete(name));
-    this.#reading.set(name, reading);
+    if (known?.head.revision === revision && known.head.version === version) return known.twin;
+    const read = `${name}\n${revision}\n${version}`;
+    const reading = this.#reading.get(read) ?? this.#readTwin(head).finally(() => this.#reading.delete(read));
+    this.#reading.set(read, reading);
     const twin = await reading;
     if (!twin) return undefined;
-    this.#read.set(name, { twin }, { size: cachedSizeOf(twin) });
+    this.#read.set(name, { head, twin }, { size: cachedSizeOf(twin) });
     return twin;
   }
 

@@ -16,6 +16,7 @@ import { docx, paragraph } from "../documents/fixture.ts";
 import { createRandom } from "../simulation/world.ts";
 import { countCalls, withOutages } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
+import { collectGarbage, skipOffV8 } from "../support/garbage.ts";
 import { createGate } from "../support/gate.ts";
 import {
   assertErrorAnswer,
@@ -815,6 +816,32 @@ describe("twins that their owners make", () => {
     await assertErrorAnswer(await service.put("odd/documents/b.txt", half), 413, "payload_too_large");
     const long = new Uint8Array(20 * 1024 * 1024 + 1);
     await assertErrorAnswer(await service.put("odd/documents/a.txt", long), 413, "payload_too_large");
+  });
+
+  test("a twin that was changed or deleted is let go", { skip: skipOffV8 }, async () => {
+    const answered: WeakRef<object>[] = [];
+    const knowledge: TwinEngine = {
+      continues: "exact",
+      asksModel: false,
+      async reply({ twin }, output) {
+        answered.push(new WeakRef(twin));
+        output.write("Yes.");
+        return { finishReason: "stop", usage: null };
+      },
+    };
+    await using service = await open({ engines: { knowledge } });
+    const kept = async () => {
+      await collectGarbage();
+      return answered.map((twin) => twin.deref() !== undefined);
+    };
+    await service.put("odd/file?tests=skip", file);
+    await service.ask("Are you there?");
+    assert.deepEqual(await kept(), [true]);
+    await service.put("odd/file?tests=skip", file.replace("nine", "ten"));
+    await service.ask("Are you there?");
+    assert.deepEqual(await kept(), [false, true]);
+    assert.equal((await service.call("DELETE", "/twins/odd", service.jwt)).status, 204);
+    assert.deepEqual(await kept(), [false, false]);
   });
 
   test("a document is decoded and encoded 1 MiB at a time, with others in between", async (t) => {
