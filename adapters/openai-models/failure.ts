@@ -72,7 +72,7 @@ function remedyFor(status: number, retryAfterMs = 0): Remedy {
   };
 }
 
-/** The longest body that is read for its codes, in UTF-16 code units. */
+/** The longest body that is read for its codes, and how much of an error's words is looked at, in UTF-16 code units. */
 const maxLength = 16_384;
 
 /** A response without a reply. Its body is read as far as it may say why. */
@@ -168,7 +168,7 @@ const wrongCallWords =
 
 /** What may help after an error, by its words, too. */
 function withWords(remedy: Remedy, report: unknown): Remedy {
-  const words = report === undefined ? "" : JSON.stringify(report);
+  const words = report === undefined ? "" : JSON.stringify(report).slice(0, maxLength);
   if (!toolWords.test(words) || lengthWords.test(words)) return remedy;
   if (!wrongCallWords.test(words)) return { ...remedy, aboutTools: words };
   return { ...remedy, aboutTools: words, isToolless: false, retryAfterMs: 0 };
@@ -186,7 +186,7 @@ function remedyLike(report: unknown): Remedy {
   if (number !== undefined) return remedyFor(number);
   if (type === "invalid_request_error") return remedyFor(400);
   if (isJsonObject(report) && (report.error ?? report.object) !== undefined) return remedyFor(500);
-  const passes = passingWords.test([code, message, status_msg].join(" "));
+  const passes = passingWords.test([code, message, status_msg].join(" ").slice(0, maxLength));
   return passes || errorIn(report) === nothing ? remedyFor(500) : noRemedy;
 }
 

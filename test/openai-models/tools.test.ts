@@ -586,6 +586,21 @@ describe("tools of a model", { timeout: 300_000 }, () => {
     assert.ok(looks < 100 * 100, `${looks} looks at the names of 100 tools`);
   });
 
+  test("of an error without end, what it says of tools first is looked at", async () => {
+    const others = { ...orders().tool, name: "orders/other" };
+    const refusal = (words: string) =>
+      model.event({ error: { code: 400, message: `${words} The schema of tool 'orders_other' is odd.` } });
+    for (const [words, left] of [
+      ["", 1],
+      ["x".repeat(20_000), 2],
+    ] as const) {
+      const asking = ask([refusal(words), answers], [orders().tool, others], { retries: 0 });
+      const { asked } = await asking;
+      const offered = asked.map(({ tools = [] }) => tools.length);
+      assert.deepEqual(offered.includes(1), left === 1, String(offered));
+    }
+  });
+
   test("thoughts in many pieces are joined once", async () => {
     // If each piece copied what was there before, these would take minutes.
     const names = Array.from({ length: 60_000 }, (_, n) => `n${n}`);
