@@ -409,7 +409,6 @@ function focusNext(state: ConversationView["state"]): void {
 function describe(state: ConversationView["state"], offset: number): string {
   switch (state) {
     case "opening":
-      return "Opening …";
     case "idle":
       return "";
     case "sending":
