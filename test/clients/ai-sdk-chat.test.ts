@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type * as Package from "ai";
-import { createChatTransport, toUIMessages } from "../../client/ai-sdk.ts";
+import { createChatTransport, followSaid, toUIMessages } from "../../client/ai-sdk.ts";
 import { TwinClient } from "../../client/mod.ts";
 import { createTwinList } from "../../core/mod.ts";
 import { openBreakingProxy } from "../client/breaking-proxy.ts";
@@ -143,7 +143,7 @@ describe("a chat of the AI SDK", { skip, timeout: 300_000 }, () => {
     assert.deepEqual(replies(state.messages), replies(kept));
   }
 
-  test("a question that waits for a person ends without a reply, and what was said comes by reconnecting", async () => {
+  test("a question that waits for a person ends without a reply, and what was said is told by followSaid alone", async () => {
     await using chat = await openChat(overSocket, { clock: createManualClock(Date.now()) });
     const opened = openPage(chat);
     const { page, state, client, ends } = opened;
@@ -152,8 +152,16 @@ describe("a chat of the AI SDK", { skip, timeout: 300_000 }, () => {
     await page.sendMessage({ text: "Please?" });
     assert.deepEqual([page.status, wordsOf(state.messages)], ["ready", ["Anybody?", "Please?"]]);
     assert.ok(ends.every(({ isError, isAbort }) => !isError && !isAbort));
+    const { data } = await client.messages.list(chat.conversationId, { order: "desc", limit: 1 });
     const said = await client.messages.say(chat.conversationId, { content: "I am Eva.", author: "Eva" });
     await page.resumeStream();
+    assert.deepEqual(wordsOf(state.messages), ["Anybody?", "Please?"]);
+    const left = new AbortController();
+    const show = (message: Message) => {
+      state.pushMessage(message);
+      left.abort();
+    };
+    await followSaid(client, chat.conversationId, show, { signal: left.signal, after: data[0]?.id });
     const shown = state.messages.at(-1);
     assert.deepEqual([shown?.id, shown?.role, shown?.metadata], [said.id, "assistant", { author: "Eva" }]);
     await page.sendMessage({ text: "Thanks." });
