@@ -64,7 +64,7 @@ const largestCore = 93_800;
  * The most that the engine that asks models may add, in bytes, minified. What it knows of servers' ways with tools, of
  * thoughts that go back as they came, and of limits against hostile servers is what it has more than 25,000.
  */
-const largestOpenAI = 31_200;
+const largestOpenAI = 31_400;
 
 const folder = mkdtempSync(join(tmpdir(), "twin-service-package-"));
 const bare = mkdtempSync(join(tmpdir(), "twin-service-bundle-"));
