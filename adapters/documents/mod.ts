@@ -100,7 +100,8 @@ async function readApart(request: ReadRequest, withinMs: number): Promise<ReadAn
   });
   stop();
   thread.tell = () => {};
-  if ("error" in answer || ("fault" in answer && answer.isLast)) await thread.worker.terminate();
+  const isLast = "error" in answer || ("fault" in answer && answer.isLast);
+  if (isLast || !canKeepThreads) await thread.worker.terminate();
   else keep(thread);
   return answer;
 }
@@ -123,6 +124,9 @@ function afterProcessorTime(allowedMs: number, late: () => void): () => void {
   wait();
   return () => clearTimeout(timer);
 }
+
+/** On Deno, a thread that was kept may not go on with its next document. */
+const canKeepThreads = !("Deno" in globalThis);
 
 /** Keeps the thread for a while, without keeping the process alive. */
 function keep(thread: Thread): void {

@@ -65,6 +65,7 @@ const leavePostgresOut = (reason: string) => ({
   "postgres/limits.test.ts": reason,
   "postgres/pooler.test.ts": reason,
   "postgres/start.test.ts": reason,
+  "postgres/token-budgets.test.ts": reason,
 });
 
 /** What Deno and Bun leave out. */
