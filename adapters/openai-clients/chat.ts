@@ -4,7 +4,7 @@
  * @module
  */
 
-import { findTwin, sendFields, sendIntoMade } from "../../core/api/lookup.ts";
+import { findTwin, sendFields, sendIntoMade, sendWhereItIs } from "../../core/api/lookup.ts";
 import { isJsonObject, type JsonObject } from "../../core/base/json.ts";
 import {
   type Call,
@@ -98,12 +98,14 @@ async function complete(
     broken,
     async send(claim) {
       const twin = await requireAsked(call, context);
-      const named = await findNamed(context, reach, twin, name);
-      const said = { ...call.body, isWhole: tellsAll(call.headers) };
-      const place = await placeBehind(named, said, context, reach);
-      const message = { twin, content, format, claim, ...reach, ...place, ...sendFields(call) };
-      const send = () => context.replies.send(message);
-      return named.isNew ? sendIntoMade(context, reach, named.id, send) : send();
+      return sendWhereItIs(async () => {
+        const named = await findNamed(context, reach, twin, name);
+        const said = { ...call.body, isWhole: tellsAll(call.headers) };
+        const place = await placeBehind(named, said, context, reach);
+        const message = { twin, content, format, claim, ...reach, ...place, ...sendFields(call) };
+        const send = () => context.replies.send(message);
+        return named.isNew ? sendIntoMade(context, reach, named.id, send) : send();
+      });
     },
   });
   return answer(sent, call, context);

@@ -128,11 +128,24 @@ export async function sendIntoNew(
   const { store } = context;
   const isKeyed = claim && !claim.replaces;
   const once = isKeyed ? { ...claim, path: `${claim.path}#${twinId}`, replaces: true as const } : undefined;
-  const made = once && (await store.findClaim(once));
-  const left = made && (await store.getConversation(reach, made.resourceId));
-  const id =
-    left?.logLength === 0 ? left.id : await createConversation(context, reach, twinId, { claim: once });
-  return sendIntoMade(context, reach, id, () => send(id));
+  return sendWhereItIs(async () => {
+    const made = once && (await store.findClaim(once));
+    const left = made && (await store.getConversation(reach, made.resourceId));
+    const id =
+      left?.logLength === 0 ? left.id : await createConversation(context, reach, twinId, { claim: once });
+    return sendIntoMade(context, reach, id, () => send(id));
+  });
+}
+
+/** Finds a conversation and sends into it, again where it is deleted in between, as by an equal request that was refused. */
+export async function sendWhereItIs(send: () => Promise<Sent>): Promise<Sent> {
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== "conversation_not_found") throw error;
+    }
+  }
 }
 
 /** Sends a message into a conversation that was made for it, and goes again where that stores nothing. */

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ModelError } from "../../core/mod.ts";
-import { createMemoryStore } from "../../core/store/mod.ts";
+import { createMemoryStore, type Store } from "../../core/store/mod.ts";
 import { settle } from "../support/clock.ts";
+import { createGate } from "../support/gate.ts";
 import { inProcess, newTwin, removable } from "../support/harness.ts";
 import { assertParam, named, openOpenAI, readData, retried } from "./fixture.ts";
 
@@ -288,6 +289,51 @@ describe("chat completions in a named conversation", { timeout: 120_000 }, () =>
     run.finish();
     assert.equal((await first).status, 200);
   });
+
+  for (const { what, sees } of [
+    { what: "finds the conversation that the first one has made", sees: true },
+    { what: "makes it with the first one", sees: false },
+  ]) {
+    test(`of two refused first messages at once, the second ${what}, and is refused as the first`, async () => {
+      const memory = createMemoryStore();
+      const [looked, deleted] = [createGate(), createGate()];
+      let looks = 0;
+      const store: Store = {
+        ...memory,
+        async getConversation(reach, which) {
+          const found = await memory.getConversation(reach, which);
+          if (typeof which !== "string" && ++looks === 2) {
+            looked.open();
+            if (found) await deleted.opened;
+          }
+          return found;
+        },
+        async createConversation(conversation, ...others) {
+          const made = await memory.createConversation(conversation, ...others);
+          if (!sees && conversation.name === "chat 1") await looked.opened;
+          if (made) await deleted.opened;
+          return made;
+        },
+        async deleteConversation(...which) {
+          await looked.opened;
+          const gone = await memory.deleteConversation(...which);
+          deleted.open();
+          return gone;
+        },
+      };
+      await using api = await openOpenAI(inProcess, { store, maxRunningReplies: 1 });
+      const running = api.chat({}, { "x-conversation-id": "another" });
+      const run = await api.engine.next();
+      looks = 0;
+      const first = api.chat({}, named);
+      if (sees) await settle();
+      const second = api.chat({}, named);
+      assert.deepEqual([(await first).status, (await second).status], [429, 429]);
+      assert.equal((await api.conversations()).length, 1);
+      run.finish();
+      await running;
+    });
+  }
 
   test("a client that leaves loses nothing", async () => {
     await using api = await openOpenAI(inProcess);
