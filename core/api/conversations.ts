@@ -115,7 +115,7 @@ export const conversationRoutes = [
     query: conversationStreamQuerySchema,
     queryHeaders: { after: "lastEventId" },
     success: { status: 200, description: "The conversation as Server-Sent Events.", events: "conversation" },
-    errors: ["conversation_not_found", "too_many_streams"],
+    errors: ["conversation_not_found", "too_many_streams", "shutting_down"],
     async handle(call, { store, replies }) {
       const { caller, params, query, fields, requestId, recheck, memory } = call;
       const { reach, key } = caller;

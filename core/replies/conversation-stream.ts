@@ -11,7 +11,7 @@ import type { FollowedStream } from "../base/observe.ts";
 import { messagesAfter } from "../store/portions.ts";
 import { type ConversationRecord, type MessageRecord, mostCharactersRead } from "../store/records.ts";
 import type { Listing, Reach } from "../store/store.ts";
-import { ApiError, conversationNotFound, validationError } from "../wire/errors.ts";
+import { ApiError, conversationNotFound, shuttingDown, validationError } from "../wire/errors.ts";
 import { ConversationEvents } from "../wire/resources.ts";
 import type { EventPiece, EventStream } from "../wire/sse.ts";
 import type { ReplyContext } from "./context.ts";
@@ -84,6 +84,7 @@ export class ConversationStreams {
   /** The credentials of those that are open, by name. */
   readonly #credentials = new Map<string, WatchedCredential>();
   readonly #counts = new RunningCounts(tooManyStreams);
+  #closed = false;
 
   /** `most`: how many a caller may have open. */
   constructor(context: StreamContext, most: number) {
@@ -94,7 +95,7 @@ export class ConversationStreams {
   /**
    * Follows a conversation.
    *
-   * @throws {ApiError} `validation_error` for an id that the conversation does not have, `too_many_streams`.
+   * @throws {ApiError} `validation_error` for an id that the conversation does not have, `too_many_streams`, `shutting_down`.
    */
   async open(follow: ConversationFollow): Promise<EventStream> {
     const limits = [{ id: follow.caller, most: this.#most }];
@@ -102,6 +103,7 @@ export class ConversationStreams {
     const release = () => this.#counts.leave(limits);
     try {
       const start = await findStart(this.#context, follow);
+      if (this.#closed) throw shuttingDown(); // nothing would end it
       const { credential: name, recheck } = follow;
       const credential = this.#credentials.get(name) ?? new WatchedCredential(recheck);
       this.#credentials.set(name, credential);
@@ -121,6 +123,7 @@ export class ConversationStreams {
 
   /** Ends all streams, because this process stops. */
   close(): void {
+    this.#closed = true;
     for (const { streams } of this.#credentials.values()) for (const stream of streams) stream.end();
   }
 }

@@ -32,8 +32,8 @@ import type { AuthorRules, ReadingRules, ReadTwin, TwinFault, TwinReader } from 
 import {
   allTwins,
   byName,
-  noteOwn,
   mostIndexedLines,
+  noteOwn,
   type Twin,
   type TwinProfile,
   type TwinSource,

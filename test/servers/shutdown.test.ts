@@ -102,6 +102,17 @@ test("while it drains, new sends are refused, but reading, resuming, cancelling 
   await closing;
 });
 
+test("while it drains, whoever begins to follow a conversation is sent elsewhere, too: nothing would end the stream", async () => {
+  await using chat = await openChat(inProcess);
+  const { messageId } = await chat.begin();
+  const closing = chat.service.close({ graceMs: 10_000 });
+  const refused = await chat.fixture.call("GET", `/conversations/${chat.conversationId}/stream`, chat.key);
+  assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+  await assertErrorAnswer(refused, 503, "shutting_down");
+  await chat.post(`/messages/${messageId}/cancel`);
+  await closing;
+});
+
 for (const [moment, early] of [
   ["within", true],
   ["after", false],
