@@ -4,6 +4,7 @@
  * @module
  */
 
+import { randomUUID } from "node:crypto";
 import type { Client, Pool } from "pg";
 import { InFlight } from "../../core/base/clock.ts";
 import type { Log } from "../../core/base/log.ts";
@@ -13,6 +14,9 @@ import { prepared } from "./driver.ts";
 
 /** The one PostgreSQL channel; topic and subject travel in the payload. */
 const channel = "twins";
+
+/** The topic of what a process sends to itself. */
+const probeTopic = "probe";
 
 /** Pause before a connection that broke is replaced, in milliseconds. */
 const reconnectMs = 500;
@@ -41,7 +45,8 @@ export interface Signals extends StoreSignals {
 export function openSignals({ connect, pool, clock, log }: SignalsOptions): Signals {
   const listeners = createListeners();
   const sending = new InFlight();
-  const connection = new ListeningConnection(connect, listeners.hear, clock, log);
+  const probe = (id: string) => sending.track(send(probeTopic, id));
+  const connection = new ListeningConnection({ connect, hear: listeners.hear, probe, clock, log });
   connection.open();
 
   async function send(topic: string, subject: string): Promise<void> {
@@ -57,6 +62,9 @@ export function openSignals({ connect, pool, clock, log }: SignalsOptions): Sign
       sending.track(send(topic, subject));
     },
     listen: listeners.add,
+    get areHeard() {
+      return connection.hears;
+    },
     async close() {
       connection.stop();
       await sending.idle();
@@ -85,26 +93,31 @@ function createListeners() {
   };
 }
 
+/** What a {@link ListeningConnection} needs. */
+interface Listening extends Pick<SignalsOptions, "connect" | "clock" | "log"> {
+  readonly hear: (payload?: string) => void;
+  /** Sends a signal of this process's own, on another connection. */
+  readonly probe: (id: string) => void;
+}
+
 /** The connection that notifications arrive on, replaced whenever it is lost. */
 class ListeningConnection {
-  readonly #connect: () => Client;
-  readonly #hear: (payload?: string) => void;
-  readonly #clock: DatabaseClock;
-  readonly #log: Log;
+  /** Whether a signal has come back. A pooler that gives each transaction another connection of the server's loses them. */
+  hears = false;
+  readonly #parts: Listening;
   #client: Client | undefined;
+  /** The signal of its own that should arrive now, while no query runs here: with one, a pooler may pass on what is late. */
+  #probe: string | undefined;
   /** Until the next heartbeat, or the next attempt to connect. */
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
 
-  constructor(connect: () => Client, hear: (payload?: string) => void, clock: DatabaseClock, log: Log) {
-    this.#connect = connect;
-    this.#hear = hear;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(parts: Listening) {
+    this.#parts = parts;
   }
 
   open(): void {
-    const client = this.#connect();
+    const client = this.#parts.connect();
     this.#client = client;
     client.on("error", () => this.#lose(client));
     client.on("end", () => this.#lose(client));
@@ -129,7 +142,7 @@ class ListeningConnection {
       await this.#measure(client); // it may be another database now
       this.#scheduleHeartbeat(client);
     } catch (error) {
-      this.#log("debug", "listening to PostgreSQL's notifications failed", { error });
+      this.#parts.log("debug", "listening to PostgreSQL's notifications failed", { error });
       this.#lose(client);
     }
   }
@@ -141,25 +154,35 @@ class ListeningConnection {
         await this.#measure(client);
         this.#scheduleHeartbeat(client);
       } catch (error) {
-        this.#log("debug", "the connection for notifications is dead", { error });
+        this.#parts.log("debug", "the connection for notifications is dead", { error });
         this.#lose(client);
       }
     }, heartbeatMs);
   }
 
-  #measure(client: Client): Promise<void> {
-    return this.#clock.measure((sql) => client.query(sql));
+  async #measure(client: Client): Promise<void> {
+    this.#probe = undefined;
+    await this.#parts.clock.measure((sql) => client.query(sql));
+    if (this.hears || this.#stopped || client !== this.#client) return;
+    this.#probe = randomUUID();
+    this.#parts.probe(this.#probe);
+  }
+
+  #hear(payload?: string): void {
+    if (this.#probe !== undefined && payload === `${probeTopic} ${this.#probe}`) this.hears = true;
+    this.#parts.hear(payload);
   }
 
   #lose(lost: Client): void {
     if (this.#stopped || lost !== this.#client) return;
     this.#client = undefined;
+    this.hears = false;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.open(), reconnectMs);
     this.#end(lost);
   }
 
   #end(client: Client): void {
-    client.end().catch((error: unknown) => this.#log("debug", "a connection did not close", { error }));
+    client.end().catch((error: unknown) => this.#parts.log("debug", "a connection did not close", { error }));
   }
 }

@@ -10,7 +10,7 @@ import type { Held, Holder } from "../base/memory-budget.ts";
 import type { FollowedStream } from "../base/observe.ts";
 import { messagesAfter } from "../store/portions.ts";
 import { type ConversationRecord, type MessageRecord, mostCharactersRead } from "../store/records.ts";
-import type { Listing, Reach } from "../store/store.ts";
+import { hearsSignals, type Listing, type Reach } from "../store/store.ts";
 import { ApiError, conversationNotFound, shuttingDown, validationError } from "../wire/errors.ts";
 import { ConversationEvents } from "../wire/resources.ts";
 import type { EventPiece, EventStream } from "../wire/sse.ts";
@@ -288,10 +288,10 @@ class ConversationStream implements EventStream {
   wake(callback: (urgent: boolean) => void): void {
     const { clock, store, changes } = this.#context;
     this.#wake = callback;
-    const pauseMs = store.exclusive ? longestTimerMs : store.signals ? idlePollMs : pollMs;
     this.#looking = repeat(
       clock,
-      () => (this.#failing ? pollMs : pauseMs),
+      () =>
+        this.#failing ? pollMs : store.exclusive ? longestTimerMs : hearsSignals(store) ? idlePollMs : pollMs,
       () => this.#look(),
     );
     this.#stopWatching = changes.watch(this.#known.id, () => this.#looking?.hurry());

@@ -14,7 +14,7 @@ import {
   mostCharactersRead,
   questionKey,
 } from "../store/records.ts";
-import type { Store } from "../store/store.ts";
+import { hearsSignals, type Store } from "../store/store.ts";
 import type { ReplyContext } from "./context.ts";
 import { cancelled } from "./draft.ts";
 import { ReplyFeed } from "./feed.ts";
@@ -143,7 +143,7 @@ class StoredReply {
     );
     const looking = repeat(
       clock,
-      () => (store.signals && this.#looks > 0 ? idlePollMs : pollMs),
+      () => (hearsSignals(store) && this.#looks > 0 ? idlePollMs : pollMs),
       async () => {
         const message = await this.#look();
         if (this.#looking === looking) this.#see(message); // if not, later followers look for themselves

@@ -141,6 +141,13 @@ export interface StoreSignals {
   notify(topic: SignalTopic, subject: string): void;
   /** Calls back with the subject of each signal on a topic. Returns a function that stops this. */
   listen(topic: SignalTopic, heard: (subject: string) => void): () => void;
+  /** Whether those that others send arrive here now. Absent: they do. */
+  readonly areHeard?: boolean;
+}
+
+/** Whether signals tell this process of changes, so that it need not look for them as often. */
+export function hearsSignals({ signals }: Pick<Store, "signals">): boolean {
+  return signals !== undefined && signals.areHeard !== false;
 }
 
 /** The store cannot be reached right now; trying again later makes sense. Answered with 503 `unavailable`. */

@@ -5,9 +5,12 @@ import { createPostgresLimiter } from "../../adapters/postgres/limiter.ts";
 import { openPostgres } from "../../adapters/postgres/mod.ts";
 import { StoreUnavailable } from "../../core/store/store.ts";
 import { conversation } from "../contracts/store-records.ts";
+import { openChat } from "../support/chat.ts";
+import { inShort, readConversation } from "../support/event-reader.ts";
+import { inProcess, unlimited } from "../support/harness.ts";
 import { until } from "../support/until.ts";
 import { connect, createDatabase, openPool, sharedDatabase, skipWithoutPostgres } from "./database.ts";
-import { failingPool, openNetwork } from "./faults.ts";
+import { failingPool, openNetwork, openPooling } from "./faults.ts";
 
 const skip = await skipWithoutPostgres();
 
@@ -174,6 +177,7 @@ describe("connections to PostgreSQL", { skip }, () => {
       return heard.includes(subject);
     };
     await until("the first signal has arrived", 5000, arrives("first"));
+    await until("it knows that signals arrive", 5000, async () => receiver.areHeard === true);
 
     await using admin = await connect(shared.url);
     await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -185,6 +189,25 @@ describe("connections to PostgreSQL", { skip }, () => {
     sender.notify("revoked", "third");
     await Promise.all(databases.map((database) => database.close()));
     assert.equal(heard.length, before);
+  });
+
+  test("a process that a pooler keeps signals from looks often itself, and others hear its own", async () => {
+    await using pooling = await openPooling(shared.url);
+    await using direct = await openPostgres(shared.url);
+    await using pooled = await openPostgres(pooling.url);
+    await using here = await openChat(inProcess, { store: direct.store, limiter: unlimited });
+    const heard: string[] = [];
+    direct.store.signals?.listen("conversation", (id) => heard.push(id));
+    await using there = await here.another({ store: pooled.store });
+    const path = `/conversations/${here.conversationId}/stream`;
+    const stream = readConversation(await there.fixture.call("GET", path, there.key));
+    await stream.next();
+    await here.post("/messages", { content: "Anybody?", reply: false });
+    await here.fixture.clock.advance(2_000);
+    assert.deepEqual(inShort([await stream.next()]), ["0.8 message completed Anybody?"]);
+    await there.fixture.call("PATCH", `/conversations/${here.conversationId}`, there.key, { title: "Here" });
+    await until("the other one has heard", 5000, async () => heard.length > 1);
+    await stream.leave();
   });
 });
 

@@ -47,6 +47,43 @@ export async function openNetwork(server: string, lastWords?: string) {
   };
 }
 
+/**
+ * A network on which no notification arrives, and connections have another process's number, as behind a pooler that gives
+ * each transaction another connection.
+ */
+export async function openPooling(server: string) {
+  const { hostname, port } = new URL(server);
+  const sockets: Socket[] = [];
+  const proxy = createServer((near) => {
+    const far = connectTo(Number(port || 5432), hostname);
+    sockets.push(near, far);
+    for (const socket of [near, far]) socket.on("error", () => {});
+    near.pipe(far);
+    let rest = Buffer.alloc(0);
+    far.on("data", (some) => {
+      rest = Buffer.concat([rest, some]);
+      while (rest.length >= 5 && rest.length > rest.readUInt32BE(1)) {
+        const message = rest.subarray(0, 1 + rest.readUInt32BE(1));
+        rest = rest.subarray(message.length);
+        const kind = String.fromCharCode(message[0] ?? 0);
+        if (kind === "K") message.writeUInt32BE(message.readUInt32BE(5) + 1, 5); // BackendKeyData
+        if (kind !== "A") near.write(message); // NotificationResponse
+      }
+    });
+    far.on("close", () => near.destroy());
+    near.on("close", () => far.destroy());
+  });
+  const url = new URL(server);
+  url.host = `127.0.0.1:${await listen(proxy)}`;
+  return {
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+    },
+  };
+}
+
 /** A pool whose queries all fail with this error, and how many there were. */
 export function failingPool(error: Error) {
   let asked = 0;
