@@ -5,7 +5,13 @@
  * @module
  */
 
-import { createConversation, hold, requireConversation, requireMessage } from "../../core/api/lookup.ts";
+import {
+  createConversation,
+  hold,
+  requireConversation,
+  requireMessage,
+  sendIntoMade,
+} from "../../core/api/lookup.ts";
 import { keyRequired } from "../../core/auth/credentials.ts";
 import type { JsonObject } from "../../core/base/json.ts";
 import { claimOf, replayedHeaders, requireSameFields } from "../../core/http/idempotency.ts";
@@ -201,8 +207,9 @@ async function create(call: Call<undefined, ConversationRequest>, context: Handl
   if (made) requireSameFields(claim, made);
   const id = made?.resourceId ?? (await createConversation(context, reach, "", { ...body, claim }));
   const conversation = await requireConversation(store, reach, id);
-  // Also after a repeated request: the first one may have ended in between.
-  await storeItems(id, body.items, call, context, reach);
+  const send = () => storeItems(id, body.items, call, context, reach);
+  // With a key, it goes on when the request comes again: the first one may have ended in between.
+  await (claim ? send() : sendIntoMade(context, reach, id, send));
   return { ...told(conversation), headers: made ? replayedHeaders : {} };
 }
 

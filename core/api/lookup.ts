@@ -148,13 +148,13 @@ export async function sendWhereItIs(send: () => Promise<Sent>): Promise<Sent> {
   }
 }
 
-/** Sends a message into a conversation that was made for it, and goes again where that stores nothing. */
-export async function sendIntoMade(
+/** Sends messages into a conversation that was made for them, and goes again where that stores nothing. */
+export async function sendIntoMade<Stored extends object>(
   { store, clock, replies }: HandlerContext,
   reach: Reach,
   id: string,
-  send: () => Promise<Sent>,
-): Promise<Sent> {
+  send: () => Promise<Stored>,
+): Promise<Stored> {
   const forget = async () => {
     const deleted = await store.deleteConversation(reach, id, clock.now(), { onlyEmpty: true });
     if (deleted) replies.drop(deleted);

@@ -223,6 +223,18 @@ describe("/v1/conversations", { timeout: 300_000 }, () => {
     assert.equal((await api.fixture.service.fetch(untyped)).status, 415);
   });
 
+  test("of a conversation whose items are refused, as while the service closes, nothing is stored", async () => {
+    await using api = await openOpenAI(inProcess);
+    const running = api.chat();
+    const run = await api.engine.next();
+    const closing = api.fixture.service.close({ graceMs: 10_000 });
+    const body = { items: [user("One."), assistant("Two.")] };
+    assert.equal((await api.send("POST", "/conversations", body)).status, 503);
+    assert.deepEqual(await api.conversations(), []);
+    run.finish();
+    await Promise.all([running, closing]);
+  });
+
   test("a repeated request with an Idempotency-Key has one effect", async () => {
     await using api = await openOpenAI(inProcess);
     const once = { "Idempotency-Key": "once" };
