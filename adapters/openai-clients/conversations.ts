@@ -33,7 +33,7 @@ export function readConversationName(field: NamedField | undefined): string | nu
 }
 
 /** Where a message goes: into a conversation, at its end or after one of its replies. */
-type Destination = Pick<Send, "conversationId" | "after">;
+type Destination = Pick<Send, "conversationId" | "after" | "choosesTwin">;
 
 /** A conversation that a client has named, as far as its path matters. */
 export interface NamedConversation extends Pick<ConversationRecord, "id" | "lastMessageId"> {
@@ -63,10 +63,9 @@ export async function placeIn(
   reach: CallerReach,
 ): Promise<Destination> {
   const found = (await findConversation(context, reach, id)) ?? conversationNotFound();
-  // Of a new one, the first response chooses the twin.
-  const twinId = found.twinId || (await context.store.chooseTwin(reach, id, twin.id));
-  if (twinId !== twin.id) refuseParam(param, "must be one with this model");
-  return { conversationId: found.id };
+  const choosesTwin = found.twinId === "";
+  if (!choosesTwin && found.twinId !== twin.id) refuseParam(param, "must be one with this model");
+  return { conversationId: found.id, choosesTwin };
 }
 
 /** A chat as its client tells it. */

@@ -66,17 +66,6 @@ export function conversationMethods(driver: SqlDriver): ConversationStore {
 
     updateConversation: (reach, id, change, at) => updateConversation(driver, reach, id, change, at),
 
-    async chooseTwin(reach, id, twinId) {
-      const { owner, endUser = null } = reach;
-      const sql = `UPDATE conversations SET twin_id = $4 WHERE ${isFound} AND twin_id = '' RETURNING twin_id`;
-      const result = await driver.batch([
-        { sql, params: [owner, id, endUser, twinId], expect: 1 },
-        addToTotal(owner, listName(twinId)),
-        takeFromTotal(owner, listName("")),
-      ]);
-      return result.committed ? twinId : (await getConversation(driver, reach, id))?.twinId;
-    },
-
     deleteConversation: (reach, id, at, how) => deleteConversation(driver, reach, id, at, how),
 
     async findIdleConversations({ before, after, limit }) {

@@ -26,8 +26,9 @@ import type {
   TakeOverStore,
 } from "../../core/store/store.ts";
 import { findClaim, makeClaim } from "./claims.ts";
+import { listName } from "./conversation-lists.ts";
 import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "./driver.ts";
-import { changeOne } from "./lists.ts";
+import { addToTotal, changeOne, takeFromTotal } from "./lists.ts";
 import { findPath, ofEndUser } from "./messages.ts";
 import { markUnanswered } from "./review.ts";
 import { fromJson, pathFromRow, textOrNull, toJson } from "./rows.ts";
@@ -205,6 +206,8 @@ interface Needs {
 
 /** How a message continues a conversation. */
 interface Way {
+  /** The twin that it chooses. Undefined: there is one. */
+  readonly chooses: string | undefined;
   /** The path that it goes on from, and then the path with it. */
   readonly path: MessagePath;
   /** The number of the message that it goes on from, if that is not the one before it in the log. */
@@ -222,7 +225,7 @@ async function countBranches(driver: SqlDriver, conversationId: string): Promise
   return Number(row?.branches);
 }
 
-function beginStatements(begin: BeginReply, { path, from, before, replaces }: Way): SqlStatement[] {
+function beginStatements(begin: BeginReply, { path, from, before, replaces, chooses }: Way): SqlStatement[] {
   const {
     owner,
     endUser = null,
@@ -240,6 +243,7 @@ function beginStatements(begin: BeginReply, { path, from, before, replaces }: Wa
   return [
     ...(claim ? [makeClaim(claim, reply.id)] : []),
     ...(replaces ? endStatements(replaces) : []),
+    ...(chooses === undefined ? [] : chooseTwin(owner, conversationId, chooses)),
     {
       sql: takeConversation,
       params: [
@@ -258,6 +262,18 @@ function beginStatements(begin: BeginReply, { path, from, before, replaces }: Wa
     },
     ...(decides ? decideStatements(owner, question.id, decides) : []),
     ...(reserves ? reserveTokens(reserves) : []),
+  ];
+}
+
+function chooseTwin(owner: string, conversationId: string, twinId: string): SqlStatement[] {
+  return [
+    {
+      sql: "UPDATE conversations SET twin_id = $3 WHERE owner = $1 AND id = $2 AND twin_id = ''",
+      params: [owner, conversationId, twinId],
+      expect: 1,
+    },
+    addToTotal(owner, listName(twinId)),
+    takeFromTotal(owner, listName("")),
   ];
 }
 
@@ -361,10 +377,12 @@ const answerQuestions = `UPDATE messages SET unanswered = NULL
  */
 async function findWay(
   driver: SqlDriver,
-  { owner, endUser, claim, forkAt, replaces }: BeginReply | AddMessage,
+  message: BeginReply | AddMessage,
   { first: { conversationId, seq, after }, answeredBy, isUndecided }: Needs,
 ): Promise<NotStored | Way> {
-  const sql = `SELECT reply_id, log_length, path, last_message_id, answered_by,
+  const { owner, endUser, claim, forkAt, replaces } = message;
+  const chooses = "choosesTwin" in message ? message.choosesTwin : undefined;
+  const sql = `SELECT reply_id, log_length, path, last_message_id, answered_by, twin_id,
       (SELECT lease_holder FROM messages WHERE id = reply_id) AS holder,
       (SELECT pending_calls FROM messages WHERE id = $4) AS waiting
     FROM conversations WHERE owner = $1 AND id = $2 AND (end_user = $3 OR $3 IS NULL)`;
@@ -372,6 +390,7 @@ async function findWay(
   const made = claim && !claim.replaces ? await findClaim(driver, claim) : undefined;
   if (made) return { result: "claimed", claim: made };
   if (!row) return { result: "not_found" };
+  if (chooses !== undefined && ![chooses, ""].includes(String(row.twin_id))) return { result: "other_twin" };
   const replyId = textOrNull(row.reply_id);
   const { holder = row.holder } = replaces ?? {};
   if (replyId !== null && (replyId !== replaces?.id || row.holder !== holder))
@@ -392,6 +411,7 @@ async function findWay(
     return { result: "too_many_branches" };
   }
   return {
+    chooses: row.twin_id === "" ? chooses : undefined,
     path: upTo,
     from: isBranch ? from : null,
     before: textOrNull(row.path),
@@ -409,8 +429,9 @@ async function storeMessage(
   const { first, length } = needs;
   const { forkAt, replaces } = message;
   const reserves = "reserves" in message ? message.reserves : undefined;
+  const chooses = "choosesTwin" in message ? message.choosesTwin : undefined;
   let way: Way | undefined =
-    forkAt === undefined ? { path: null, from: null, before: null, replaces } : undefined;
+    forkAt === undefined ? { path: null, from: null, before: null, replaces, chooses } : undefined;
   for (;;) {
     const grown = way && { ...way, path: withMessages(way.path, first.seq, first.seq + length) };
     const batch = grown && statements(grown);

@@ -87,6 +87,8 @@ export async function storeInPlace<Stored extends object>(
         case "over_budget":
           requireRoom(result.spent, context.clock.now());
           break;
+        case "other_twin":
+          throw validationError([{ path: "conversation", message: "must be one with this model" }]);
         case "not_found":
           conversations.forget(conversationId);
           return conversationNotFound();

@@ -46,6 +46,8 @@ export interface Send extends Placed {
   readonly format?: ReplyFormat | undefined;
   /** Whether calls may wait for the person. Default: nobody can be asked. */
   readonly mayAsk?: boolean;
+  /** Whether it chooses the twin of a conversation that may have none yet. Default: that has this one. */
+  readonly choosesTwin?: boolean | undefined;
   /** What it decides of the calls of the reply that it goes on from. Undefined: nothing was said of them. */
   readonly decisions?: Decisions | undefined;
   /** What the request holds of its body: from now on, the reply counts it. Absent: nothing. */
@@ -177,6 +179,7 @@ function askTwin(context: ReplyContext, running: RunningReplies, send: Send): At
         lastAttempt: history !== undefined || format !== undefined || (!mayAsk && twin.confirm.length > 0),
         ...(claim && { claim }),
         ...(reserves && { reserves }),
+        ...(send.choosesTwin && { choosesTwin: twin.id }),
         decides: decided?.decides,
       });
     } finally {

@@ -171,11 +171,6 @@ export interface ConversationStore {
     at: number,
   ): Promise<ConversationRecord | undefined>;
   /**
-   * Chooses the twin of a conversation that has none yet, and returns the twin that it has then, or undefined if there is no
-   * such conversation.
-   */
-  chooseTwin(reach: Reach, id: string, twinId: string): Promise<string | undefined>;
-  /**
    * Deletes a conversation, its messages and the claims on these, and returns it as it was, or undefined if there was
    * none. A reply in progress is counted as one that ended at `at`, and told as cancelled. The messages of a long conversation may
    * go in portions, so that nothing else has to wait for long; a sweep deletes what a process has left that ended meanwhile. With

@@ -6,6 +6,7 @@
 
 import { compareTexts } from "../base/order.ts";
 import {
+  addToList,
   type ConversationEntry,
   findConversation,
   findMessage,
@@ -16,6 +17,7 @@ import {
   memoryName,
   type OwnerRecords,
   recordsOf,
+  removeFromList,
   type UsageEntry,
 } from "./memory-records.ts";
 import { reserveInstead, type Settlement, settle } from "./memory-token-budgets.ts";
@@ -145,11 +147,13 @@ function findRunning(records: MemoryRecords, reach: Reach, id: string): MessageE
 }
 
 function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
-  const { question, reply, lease, lastAttempt, reserves, decides } = begin;
-  const needs = { resourceId: reply.id, answeredBy: "twin", reserves, isUndecided: !decides } as const;
+  const { question, reply, lease, lastAttempt, reserves, decides, choosesTwin } = begin;
+  const isUndecided = !decides;
+  const needs = { resourceId: reply.id, answeredBy: "twin", reserves, isUndecided, choosesTwin } as const;
   const place = takePlace(records, begin, question, needs);
   if ("result" in place) return place;
   const { owned, conversation, reached } = place;
+  if (choosesTwin !== undefined) chooseTwin(owned, conversation, choosesTwin);
   const asked = decides && findMessage(records, { owner: begin.owner }, decides.replyId);
   if (asked) {
     const { pendingCalls: _, ...record } = asked.record;
@@ -167,6 +171,12 @@ function beginReply(records: MemoryRecords, begin: BeginReply): BeginResult {
   const { endUser: person, twinId } = conversation.record;
   const memory = person === null ? undefined : owned.memories.get(memoryName({ endUser: person, twinId }));
   return { result: "begun", memory: memory?.content ?? null, ...reachedIn(reached) };
+}
+
+function chooseTwin({ conversationsByTwin }: OwnerRecords, entry: ConversationEntry, twinId: string): void {
+  removeFromList(conversationsByTwin, entry.record.twinId, entry);
+  entry.record = { ...entry.record, twinId };
+  addToList(conversationsByTwin, twinId, entry);
 }
 
 function addMessage(records: MemoryRecords, add: AddMessage): AddResult {
@@ -212,13 +222,14 @@ function takePlace(
   records: MemoryRecords,
   { owner, endUser, claim, forkAt, replaces }: BeginReply | AddMessage,
   { conversationId, seq, after }: MessageRecord,
-  { resourceId, answeredBy, reserves, isUndecided = false }: Needs,
+  { resourceId, answeredBy, reserves, isUndecided = false, choosesTwin }: Needs,
 ): Room | NotStored {
   const made = claim?.replaces ? undefined : madeBefore(records, claim);
   if (made) return { result: "claimed", claim: made };
   const conversation = findConversation(records, { owner, endUser }, conversationId);
   if (!conversation) return { result: "not_found" };
-  const { replyId, logLength, lastMessageId, answeredBy: who } = conversation.record;
+  const { replyId, logLength, lastMessageId, answeredBy: who, twinId } = conversation.record;
+  if (choosesTwin !== undefined && ![choosesTwin, ""].includes(twinId)) return { result: "other_twin" };
   const found = replaces?.id === replyId ? findRunning(records, { owner }, replaces.id) : undefined;
   const { holder = found?.lease?.holder } = replaces ?? {};
   const running = found?.lease?.holder === holder ? found : undefined;
@@ -250,6 +261,8 @@ interface Needs {
   readonly reserves?: TokenReservation | undefined;
   /** Whether no calls may wait with the message that it goes on from. Default: they may. */
   readonly isUndecided?: boolean;
+  /** The twin that the conversation has, or is to have. Default: any. */
+  readonly choosesTwin?: string | undefined;
 }
 
 /** Stores messages at the end of a conversation's path. */

@@ -192,16 +192,6 @@ function conversationMethods(records: MemoryRecords): ConversationStore {
       return entry.record;
     },
 
-    async chooseTwin(reach, id, twinId) {
-      const entry = findConversation(records, reach, id);
-      if (entry?.record.twinId !== "") return entry?.record.twinId;
-      const { conversationsByTwin } = recordsOf(records, reach.owner);
-      removeFromList(conversationsByTwin, "", entry);
-      entry.record = { ...entry.record, twinId };
-      addToList(conversationsByTwin, twinId, entry);
-      return twinId;
-    },
-
     async deleteConversation(
       reach,
       id,

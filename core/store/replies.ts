@@ -99,6 +99,8 @@ export interface BeginReply extends Reach {
   readonly reply: MessageRecord;
   readonly lease: Lease;
   readonly claim?: IdempotencyClaim;
+  /** The twin that it chooses for a conversation that has none yet; one that has another refuses it. Absent: it has one. */
+  readonly choosesTwin?: string | undefined;
   /** Whether no other process can begin the reply again, as not all that its engine is told is stored. Default false. */
   readonly lastAttempt?: boolean | undefined;
   /** What it decides of the calls that wait with the reply that it goes on from, which must be open. Absent: none may wait there. */
@@ -159,6 +161,8 @@ export type NotStored =
   /** These budgets of tokens have no room. */
   | { readonly result: "over_budget"; readonly spent: readonly TokenBudgetState[] }
   | { readonly result: "claimed"; readonly claim: MadeClaim }
+  /** The conversation is with another twin than the one that it would choose. */
+  | { readonly result: "other_twin" }
   | { readonly result: "not_found" };
 
 /** A reply's progress, saved while it runs. */

@@ -102,7 +102,6 @@ export async function callEverything(given: Store): Promise<void> {
   }
   await store.updateConversation({ owner }, id, { title: "t" }, start);
   await store.updateConversation({ owner }, id, { metadata }, start);
-  await store.chooseTwin({ owner }, id, "bob");
   const begun = await begin(store, owner, id);
   const { question, reply, lease } = begun;
   await store.beginReply(toBegin(owner, id));

@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import type { Store } from "../../core/store/store.ts";
+import type { BeginReply, ConversationEnd, Store } from "../../core/store/store.ts";
 import {
   begin,
   conversation,
@@ -107,10 +107,23 @@ export function conversationsContract(open: () => Store): void {
           [0, 0],
         ],
       );
-      assert.equal(await store.chooseTwin({ owner, endUser: "bob" }, id, "ada"), undefined);
-      assert.equal(await store.chooseTwin({ owner: newOwner() }, id, "ada"), undefined);
-      assert.equal(await store.chooseTwin({ owner }, id, "ada"), "ada");
-      assert.equal(await store.chooseTwin({ owner, endUser: "ann" }, id, "bob"), "ada");
+      const choose = async (
+        choosesTwin: string,
+        fields: Partial<BeginReply> = {},
+        end: ConversationEnd = { logLength: 0, lastMessageId: null },
+      ) => (await store.beginReply({ ...toBegin(owner, id, { end }), ...fields, choosesTwin })).result;
+      assert.equal(await choose("ada", { endUser: "bob" }), "not_found");
+      assert.equal(await choose("ada", { owner: newOwner() }), "not_found");
+      assert.equal(await choose("ada", {}, { logLength: 2, lastMessageId: "msg_other" }), "moved");
+      assert.deepEqual(
+        [await list(""), await list("ada")],
+        [
+          [1, 1],
+          [0, 0],
+        ],
+      );
+      assert.equal(await choose("ada"), "begun");
+      assert.deepEqual([await choose("bob"), await choose("ada")], ["other_twin", "busy"]);
       assert.deepEqual(
         [await list(""), await list("ada"), await list("bob")],
         [
@@ -127,7 +140,6 @@ export function conversationsContract(open: () => Store): void {
           [0, 0],
         ],
       );
-      assert.equal(await store.chooseTwin({ owner }, id, "ada"), undefined);
     });
 
     test("conversations are found by all of the pairs that they were given", async () => {

@@ -104,6 +104,23 @@ describe("/v1/conversations", { timeout: 300_000 }, () => {
     assert.deepEqual(textsOf(await itemsOf(api, id, "?order=asc")), texts);
   });
 
+  test("a first response that is refused chooses no twin", async () => {
+    await using api = await openOpenAI(inProcess, { maxRunningReplies: 1 });
+    const { id } = await begin(api);
+    const running = api.chat();
+    const run = await api.engine.next();
+    assert.equal((await respond(api, { conversation: id, model: "ada" })).status, 429);
+    run.finish();
+    await running;
+    const path = `/conversations/${id}`;
+    await api.fixture.call("PATCH", path, api.key, { answeredBy: "person" });
+    assert.equal((await respond(api, { conversation: id, model: "ada" })).status, 409);
+    await api.fixture.call("PATCH", path, api.key, { answeredBy: "twin" });
+    assert.equal((await conversation(api, id)).twinId, null);
+    await read(respond(api, { conversation: id }));
+    assert.equal((await conversation(api, id)).twinId, "echo");
+  });
+
   test("two first responses at once, by two models, choose one twin", async () => {
     await using api = await openOpenAI(inProcess);
     const { id } = await begin(api);
