@@ -169,8 +169,10 @@ class ListeningConnection {
   }
 
   #hear(payload?: string): void {
-    if (this.#probe !== undefined && payload === `${probeTopic} ${this.#probe}`) this.hears = true;
     this.#parts.hear(payload);
+    if (this.hears || this.#probe === undefined || payload !== `${probeTopic} ${this.#probe}`) return;
+    this.hears = true;
+    this.#parts.hear("conversation "); // others poll often
   }
 
   #lose(lost: Client): void {

@@ -38,7 +38,9 @@ export class ConversationChanges {
     this.#stopListening?.();
   }
 
+  /** An empty id: any of them may have changed. */
   #hear(id: string): void {
-    for (const changed of [...(this.#watching.get(id) ?? [])]) changed();
+    const watching = id === "" ? [...this.#watching.values()] : [this.#watching.get(id) ?? []];
+    for (const changed of watching.flatMap((each) => [...each])) changed();
   }
 }

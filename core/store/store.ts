@@ -139,7 +139,10 @@ export type SignalTopic = "follow" | "text" | "stop" | "conversation" | "revoked
 export interface StoreSignals {
   /** Sends a signal about a reply's or conversation's id, a key's id, or an end user's hash. Does not wait, never throws. */
   notify(topic: SignalTopic, subject: string): void;
-  /** Calls back with the subject of each signal on a topic. Returns a function that stops this. */
+  /**
+   * Calls back with the subject of each signal on a topic; with an empty one where some were lost, which may have had any.
+   * Returns a function that stops this.
+   */
   listen(topic: SignalTopic, heard: (subject: string) => void): () => void;
   /** Whether those that others send arrive here now. Absent: they do. */
   readonly areHeard?: boolean;

@@ -191,6 +191,24 @@ describe("connections to PostgreSQL", { skip }, () => {
     assert.equal(heard.length, before);
   });
 
+  test("what is stored while no signal arrives is told once they arrive again", async () => {
+    await using here = await openPostgres(shared.url);
+    await using there = await openPostgres(shared.url);
+    await using chat = await openChat(inProcess, { store: here.store, limiter: unlimited });
+    await using other = await chat.another({ store: there.store });
+    await until("signals arrive", 5000, async () => there.store.signals?.areHeard === true);
+    const path = `/conversations/${chat.conversationId}/stream`;
+    const stream = readConversation(await other.fixture.call("GET", path, other.key));
+    await stream.next();
+    await using admin = await connect(shared.url);
+    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND query LIKE 'SELECT extract(epoch%'`);
+    await until("none arrives", 5000, async () => there.store.signals?.areHeard === false);
+    await chat.post("/messages", { content: "Anybody?", reply: false });
+    assert.deepEqual(inShort([await stream.next()]), ["0.8 message completed Anybody?"]);
+    await stream.leave();
+  });
+
   test("a process that a pooler keeps signals from looks often itself, and others hear its own", async () => {
     await using pooling = await openPooling(shared.url);
     await using direct = await openPostgres(shared.url);
@@ -203,8 +221,18 @@ describe("connections to PostgreSQL", { skip }, () => {
     const stream = readConversation(await there.fixture.call("GET", path, there.key));
     await stream.next();
     await here.post("/messages", { content: "Anybody?", reply: false });
-    await here.fixture.clock.advance(2_000);
-    assert.deepEqual(inShort([await stream.next()]), ["0.8 message completed Anybody?"]);
+    const { clock } = here.fixture;
+    const sentAt = clock.now();
+    let told: string[] = [];
+    void stream.next().then((event) => {
+      told = inShort([event]);
+    });
+    await until("it is told", 10_000, async () => {
+      await clock.advance(20);
+      return told.length > 0;
+    });
+    assert.deepEqual(told, ["0.8 message completed Anybody?"]);
+    assert.ok(clock.now() - sentAt < 15_000);
     await there.fixture.call("PATCH", `/conversations/${here.conversationId}`, there.key, { title: "Here" });
     await until("the other one has heard", 5000, async () => heard.length > 1);
     await stream.leave();
