@@ -4,10 +4,11 @@
  * @module
  */
 
+import { yieldThread } from "../core/base/in-parts.ts";
 import { measureJson } from "../core/base/json.ts";
 
 /** What all answers that are being read hold together, in bytes. */
-const mostAtOnce = 32 * 1024 * 1024;
+const mostAtOnce = 33_554_432;
 
 let heldBytes = 0;
 
@@ -18,6 +19,20 @@ export class TooMuchAtOnce extends Error {
   constructor() {
     super(`the answers of all servers have more than ${mostAtOnce} bytes together.`);
   }
+}
+
+/**
+ * Says after which pieces of an answer others have their turn, as its server may send faster than it is read: after 32 KiB, of which
+ * each piece counts 64 bytes more.
+ */
+export function createTurns(): (piece: Uint8Array) => boolean {
+  let bytes = 0;
+  return ({ length }) => {
+    bytes += length + 64;
+    if (bytes < 32_768) return false;
+    bytes = 0;
+    return true;
+  };
 }
 
 /** What is held of one answer while it is read. */
@@ -46,8 +61,9 @@ export class HeldAnswer {
 export async function readText(response: Response, limit: number): Promise<string | undefined> {
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
-  const pieces: string[] = [];
   const held = new HeldAnswer();
+  const isTurnOver = createTurns();
+  let [text, pieces]: [string, string[]] = ["", []];
   let length = 0;
   let isWhole = false;
   try {
@@ -56,9 +72,14 @@ export async function readText(response: Response, limit: number): Promise<strin
       if (length > limit) return undefined;
       if (!held.add(piece.value.length)) throw new TooMuchAtOnce();
       pieces.push(decoder.decode(piece.value, { stream: true }));
+      if (!isTurnOver(piece.value)) continue;
+      // Millions of pieces would be far more than their text.
+      text += pieces.join("");
+      pieces = [];
+      await yieldThread();
     }
     isWhole = true;
-    return pieces.join("") + decoder.decode();
+    return text + pieces.join("") + decoder.decode();
   } finally {
     held.release();
     // The connection is closed, whatever its server does.

@@ -17,7 +17,7 @@ const longestArguments = 1_048_576;
 /** How much of a name is kept, in UTF-16 code units: no tool's is as long. */
 const longestName = 1_000;
 
-/** How many indexes are known. Parts under others go on with the call before. */
+/** How many indexes are known, and parts are read of one chunk. Parts under other indexes go on with the call before. */
 const mostIndexes = 1_000;
 
 /** What a server says at once of one call. */
@@ -64,7 +64,7 @@ export class CallReader {
   }
 
   #add(part: CallPart): void {
-    this.#count(part.text.length + lengthOf(part.others));
+    this.#count(part.text.length + JSON.stringify(part.others).length - 2); // without its brackets
     const known = this.#findCall(part);
     const call = known && !this.#beginsAnother(known, part) ? known : new PartialCall();
     if (call !== known && this.#calls.length === mostCalls) return;
@@ -231,7 +231,7 @@ function partsIn(message: unknown): CallPart[] {
   if (!isJsonObject(message)) return [];
   const { tool_calls: calls, function_call: called } = message;
   const listed = Array.isArray(calls) ? calls : isJsonObject(called) ? [{ function: called }] : [];
-  const parts = listed.filter(isJsonObject);
+  const parts = listed.slice(0, mostIndexes).filter(isJsonObject);
   return parts.map(({ index, id, type: _, function: named, ...others }, place) => {
     const { name, arguments: given } = isJsonObject(named) ? named : {};
     const number = isString(index) && /^\d{1,9}$/.test(index) ? Number(index) : index;
@@ -244,10 +244,6 @@ function partsIn(message: unknown): CallPart[] {
       others,
     };
   });
-}
-
-function lengthOf(others: JsonObject): number {
-  return Object.keys(others).length === 0 ? 0 : JSON.stringify(others).length;
 }
 
 function textOf(value: unknown): string {

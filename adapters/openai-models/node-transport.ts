@@ -8,6 +8,7 @@
 import type { Duplex } from "node:stream";
 import { createBrotliDecompress, createUnzip } from "node:zlib";
 import { type Dispatcher, EnvHttpProxyAgent } from "undici";
+import { createTurns } from "../bounded-text.ts";
 import type { ModelListener, ModelTransport } from "./transport.ts";
 
 /**
@@ -62,6 +63,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #listener: ModelListener;
   #controller: Dispatcher.DispatchController | undefined;
   #decompressor: Duplex | undefined;
+  readonly #isTurnOver = createTurns();
   #early = 0;
   #closed = false;
 
@@ -92,12 +94,19 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
       return;
     }
     this.#decompressor = decompressorFor(toText(headers["content-encoding"]), this.#listener);
+    this.#decompressor?.on("drain", () => controller.resume());
     this.#listener.begin(status, { get: (name) => toText(headers[name.toLowerCase()]) });
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, bytes: Uint8Array): void {
+  /** Takes a piece. Before the next one, others have their turn, and what is compressed is unpacked: a server sends faster. */
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Uint8Array): void {
     if (this.#decompressor) this.#decompressor.write(bytes);
     else this.#listener.read(bytes);
+    if (!this.#isTurnOver(bytes) && !this.#decompressor?.writableNeedDrain) return;
+    controller.pause();
+    setImmediate(() => {
+      if (!this.#decompressor?.writableNeedDrain) controller.resume();
+    });
   }
 
   onResponseEnd(): void {
@@ -106,7 +115,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#listener.fail(error);
+    if (!this.#closed) this.#listener.fail(error);
   }
 }
 

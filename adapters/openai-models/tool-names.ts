@@ -39,23 +39,28 @@ export function createToolFinder(tools: readonly NamedTool[]): (name: string) =>
   const exact = new Map<string, NamedTool>();
   /** By letters. Undefined: several have them. */
   const alike = new Map<string, NamedTool | undefined>();
+  let longest = 0;
   for (const named of tools) {
     const { modelName, tool } = named;
-    for (const name of [modelName, tool.name]) if (!exact.has(name)) exact.set(name, named);
+    for (const name of [modelName, tool.name]) {
+      if (!exact.has(name)) exact.set(name, named);
+      longest = Math.max(longest, name.length + longestAround);
+    }
     const letters = lettersOf(modelName);
     alike.set(letters, alike.has(letters) ? undefined : named);
   }
   alike.delete("");
   return (name) => {
-    if (name.length > 1_000) return undefined;
+    if (name.length > longest) return undefined;
     const bare = (name.split("<|", 1)[0] ?? "").trim().replace(/:\d+$/, "");
     const candidates = [bare, bare.replace(/^[a-z_]+[.:]/i, "")];
-    const lettered = candidates.map(lettersOf);
-    return [...candidates.map((each) => exact.get(each)), ...lettered.map((each) => alike.get(each))].find(
-      (found) => found !== undefined,
-    );
+    const [given, last] = candidates.map((each) => exact.get(each));
+    return given ?? last ?? candidates.map((each) => alike.get(lettersOf(each))).find((found) => found);
   };
 }
+
+/** How much templates leave around a name at most, in UTF-16 code units. */
+const longestAround = 100;
 
 /** What is left where models put another mark between words, or none. */
 function lettersOf(name: string): string {

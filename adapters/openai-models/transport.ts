@@ -4,6 +4,9 @@
  * @module
  */
 
+import { yieldThread } from "../../core/base/in-parts.ts";
+import { createTurns } from "../bounded-text.ts";
+
 /** One HTTP request to a model. */
 export interface ModelRequest {
   readonly method: "POST";
@@ -16,7 +19,10 @@ export interface ModelHeaders {
   get(name: string): string | null;
 }
 
-/** Receives a model's response as it arrives. It accepts data at any speed, and never throws. */
+/**
+ * Receives a model's response as it arrives. It accepts data at any speed, and never throws. It has read a piece once it
+ * returns: a transport that gives it many at once holds the thread.
+ */
 export interface ModelListener {
   /** The response headers have arrived. Called at most once, before any of the body. */
   begin(status: number, headers: ModelHeaders): void;
@@ -55,14 +61,19 @@ async function receive(
   const { status, headers, body } = await answered;
   // Deno's `fetch` leaves a body compressed if the request says what encodings it accepts, even if that is none. The others
   // never do.
-  const [, gzip, deflate] = /^(?:x-)?(gzip)$|^(deflate)$/.exec(headers.get("content-encoding") ?? "") ?? [];
-  const isCompressed = "Deno" in globalThis && (gzip ?? deflate) !== undefined;
-  const plain = isCompressed ? body?.pipeThrough(new DecompressionStream(gzip ? "gzip" : "deflate")) : body;
+  const [, encoding] = /^(?:x-)?(gzip|deflate)$/.exec(headers.get("content-encoding") ?? "") ?? [];
+  const isCompressed = "Deno" in globalThis && encoding !== undefined;
+  const plain = isCompressed
+    ? body?.pipeThrough(new DecompressionStream(encoding as CompressionFormat))
+    : body;
   const reader = plain?.getReader();
   if (reader) cancelWhenAborted(reader, signal);
   listener.begin(status, headers);
-  for (let piece = await reader?.read(); piece?.value; piece = await reader?.read())
+  const isTurnOver = createTurns();
+  for (let piece = await reader?.read(); piece?.value; piece = await reader?.read()) {
     listener.read(piece.value);
+    if (isTurnOver(piece.value)) await yieldThread();
+  }
   listener.end();
 }
 

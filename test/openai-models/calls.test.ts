@@ -174,6 +174,17 @@ describe("calls of a model", { timeout: 300_000 }, () => {
     });
   }
 
+  test("are read from the first 1,000 parts of a chunk", async () => {
+    for (const [count, right] of [
+      [998, two],
+      [999, one],
+    ] as const) {
+      const between = Array.from({ length: count }, (_, n) => part(0, none, `none_${n}`, ""));
+      const chunk = [part(0, "c1", "s_find", '{"n":1}'), ...between, part(1, "c2", "s_find", '{"n":2}')];
+      assert.deepEqual((await callsIn([parts(...chunk)])).calls, right);
+    }
+  });
+
   for (const name of ["", "s_", "find_s", "s_delete", "functions.", "x".repeat(2_000)]) {
     test(`are of no tool by the name ${JSON.stringify(name.slice(0, 20))}`, async () => {
       const { calls, told } = await callsIn([parts(part(0, "c1", name, '{"n":1}'))]);

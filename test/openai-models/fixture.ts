@@ -148,5 +148,11 @@ export async function start(
   const clock = createManualClock();
   const engine = createOpenAIEngine({ baseUrl: server.baseUrl, apiKey, transport, clock, ...options });
   const out = createOutput();
-  return { server, clock, engine, out, reply: (asked = turn()) => engine.reply(asked, out.output) };
+  return {
+    server,
+    clock,
+    engine,
+    out,
+    reply: (asked = turn(), output = out.output) => engine.reply(asked, output),
+  };
 }

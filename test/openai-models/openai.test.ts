@@ -134,6 +134,61 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.ok(bytesRead < ofPiece * 1024 * 1024, String(bytesRead));
     });
 
+    test("a compressed answer is received as fast as it is unpacked", async (t) => {
+      const nothing = Buffer.concat(Array<Uint8Array>(50_000).fill(gzipSync("")));
+      let sent = 0;
+      const { server } = await start(t, transport, [
+        (response) => {
+          response.writeHead(200, { "content-encoding": "gzip", "content-type": "text/event-stream" });
+          const send = () => {
+            do sent += nothing.length;
+            while (response.write(nothing));
+          };
+          response.write(Buffer.concat([nothing, gzipSync(":")]));
+          response.on("drain", send);
+          send();
+        },
+      ]);
+      await new Promise<void>((closed, failed) => {
+        const request = { method: "POST", headers: {}, body: "{}" } as const;
+        const close = transport(`${server.baseUrl}/chat/completions`, request, {
+          begin() {},
+          read() {
+            closed();
+            close();
+          },
+          end: () => failed(new Error("It has ended.")),
+          fail: failed,
+        });
+      });
+      assert.ok(sent < 12_000_000, `${sent} bytes are sent before a million is unpacked`);
+    });
+
+    test("others have their turn while a model sends as fast as it can", async (t) => {
+      const { out, reply } = await start(t, transport, [
+        model.send(model.delta("a".repeat(1_000)).repeat(4_000) + model.completion("!")),
+      ]);
+      let [turns, written, longest] = [0, 0, 0];
+      let next = setImmediate(function count() {
+        turns += 1;
+        written = 0;
+        next = setImmediate(count);
+      });
+      t.after(() => clearImmediate(next));
+      const { output } = out;
+      const counted = {
+        ...output,
+        write(text: string) {
+          written += text.length;
+          longest = Math.max(longest, written);
+          output.write(text);
+        },
+      };
+      await reply(turn(), counted);
+      assert.equal(out.text().length, 4_000_001);
+      assert.ok(longest < 250_000, `${longest} characters at one of ${turns} turns`);
+    });
+
     test("an endless line is cut off at its limit", async (t) => {
       const { server, reply } = await start(t, transport, [
         model.hangAfter(`data: ${"x".repeat(10_000_000)}`),
