@@ -11,10 +11,12 @@ import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts
 import { HeldAnswer, hasTooMany, parseBounded, readText, TooMuchAtOnce } from "../bounded-text.ts";
 
 /** The longest answer, in bytes, by method. A list of tools has so many with all of its pages. */
-const longest = { call: 1_048_576, list: 8_388_608, other: 1_048_576 } as const;
+const longest = { call: 1_048_576, list: 2_097_152, other: 1_048_576 } as const;
 
-/** How many values a list may have: thousands of tools with long schemas. Another answer has as many as is usual. */
-const valuesOfList = 500_000;
+/** How many values a list may have: a thousand tools with long schemas. Another answer has as many as is usual. */
+const valuesOfList = 120_000;
+/** How many tools of a server there may be, on all pages: the package checks each. */
+const mostTools = 2_000;
 
 /** The code of an error for a stream that has ended, or broke, before the answer. */
 export const brokenOff = -32_099;
@@ -31,9 +33,11 @@ interface Asked {
   readonly hasSession: boolean;
 }
 
-/** Creates a `fetch` for one connection. `leftOut` is told how many tools of a list are not as the protocol has them. */
+/**
+ * Creates a `fetch` for one connection. `leftOut` is told how many tools of a list are not as the protocol has them, or too many.
+ */
 export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
-  let listed = 0;
+  let [listed, tools] = [0, 0];
   /** Breaks off a request that is not answered yet, by its id. */
   const asking = new Map<unknown, () => void>();
   /** How many of the server's own requests, such as pings, are being answered. */
@@ -41,7 +45,7 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
 
   return async (url, init = {}) => {
     const { cursor, requestId, ...asked } = askedIn(init);
-    if (asked.method === "tools/list" && cursor === undefined) listed = 0;
+    if (asked.method === "tools/list" && cursor === undefined) [listed, tools] = [0, 0];
     // The package would go on reading what comes for a request that it has cancelled.
     if (asked.method === "notifications/cancelled") asking.get(requestId)?.();
     const { signal, abort, unfollow } = followedSignal(init.signal);
@@ -76,7 +80,13 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
     const count = (bytes: number) => {
       if (isList) listed += bytes;
     };
-    const rewrite = (text: string) => (isList ? withoutOddTools(text, leftOut) : text);
+    const rewrite = (text: string) => {
+      if (!isList) return text;
+      const rewritten = withoutOddTools(text, mostTools - tools);
+      tools += rewritten.kept;
+      if (rewritten.left > 0) leftOut(rewritten.left);
+      return rewritten.text;
+    };
     if (isEventStream(response)) {
       const mayAsk = () => answering < mostAnswering;
       const options = { asked, limit, most, count, rewrite, mayAsk, ...asking };
@@ -293,14 +303,15 @@ function written({ id, event, data }: Pick<EventSourceMessage, "id" | "event" | 
   return [...fields, ...data.split("\n").map((line) => `data: ${line}`), "", ""].join("\n");
 }
 
-/** A list of tools without those that are not as the protocol has them, and without what is not used of the others. */
-function withoutOddTools(text: string, leftOut: (count: number) => void): string {
+/** A list of tools without those that are not as the protocol has them, or more than `most`, and what is not used of the others. */
+function withoutOddTools(text: string, most: number): { text: string; kept: number; left: number } {
   const message = parseBounded(text, valuesOfList);
   const result = isJsonObject(message) ? message.result : undefined;
-  if (!isJsonObject(message) || !isJsonObject(result) || !Array.isArray(result.tools)) return text;
-  const tools = result.tools.flatMap(readTool);
-  if (tools.length < result.tools.length) leftOut(result.tools.length - tools.length);
-  return JSON.stringify({ ...message, result: { ...result, tools } });
+  if (!isJsonObject(message) || !isJsonObject(result) || !Array.isArray(result.tools))
+    return { text, kept: 0, left: 0 };
+  const tools = result.tools.slice(0, most).flatMap(readTool);
+  const rewritten = JSON.stringify({ ...message, result: { ...result, tools } });
+  return { text: rewritten, kept: tools.length, left: result.tools.length - tools.length };
 }
 
 /** The tool as its server describes it, which may have left out that its input is an object. */

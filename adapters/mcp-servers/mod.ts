@@ -188,7 +188,8 @@ class ServerOfTools {
     );
     client.onerror = () => {}; // what fails is reported where it is asked for
     const fetch = createBoundedFetch((count) => {
-      const message = "tools of an MCP server are left out: they are not as the protocol has them";
+      const message =
+        "tools of an MCP server are left out: they are not as the protocol has them, or too many";
       this.#log("warn", message, { server: this.#name, count });
     });
     try {

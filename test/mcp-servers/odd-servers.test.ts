@@ -227,7 +227,26 @@ describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
       }),
     );
     assert.deepEqual(many.tools.list(), []);
-    assert.ok(pages <= 9, String(pages));
+    assert.ok(pages <= 3, String(pages));
+  });
+
+  test("of a list, in one page or in many, 2,000 tools are kept, and the log says how many are left out", async (t) => {
+    for (const onPage of [5_000, 1_500]) {
+      let pages = 0;
+      const { tools, logged } = await start(
+        t,
+        on("tools/list", (response, id) => {
+          const page = Array.from({ length: onPage }, (_, n) => ({ ...find, name: `t${pages}_${n}` }));
+          return send(response, id, {
+            tools: page,
+            nextCursor: ++pages * onPage < 4_500 ? "next" : undefined,
+          });
+        }),
+      );
+      assert.equal(tools.list().length, 2_000);
+      assert.equal(tools.list()[0]?.name, "s/t0_0");
+      assert.match(logged[0] ?? "", /left out: .* too many$/);
+    }
   });
 
   test("tools that are not as the protocol has them are left out alone, and the log says how many", async (t) => {
@@ -262,7 +281,9 @@ describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
     );
     assert.equal(await call(), "Order 7 is sent.");
     assert.equal(await call("s/bare"), "Order 7 is sent.");
-    assert.deepEqual(logged, ["tools of an MCP server are left out: they are not as the protocol has them"]);
+    assert.deepEqual(logged, [
+      "tools of an MCP server are left out: they are not as the protocol has them, or too many",
+    ]);
   });
 
   test("results are told whatever an outputSchema says of them", async (t) => {
