@@ -18,9 +18,13 @@ import {
 
 /** How long a question waits for an index before what there is answers, in milliseconds. */
 const patienceMs = 200;
-/** Of how many twins the last index is kept for when their text changes, and how long the texts are together, in code units. */
+/**
+ * Of how many twins the last index is kept for when their text changes, and how long the texts are together, in code units, of
+ * which each passage counts some more: each unit takes some 8 bytes, also of twins that are gone.
+ */
 const mostKept = 50;
 const longestKept = 24_000_000;
+const lengthOfPassage = 60;
 /** How much of a new twin is indexed before all of it, in UTF-16 code units. Each part is four times as long as the one before. */
 const firstPart = 250_000;
 /** How long the texts are for which indexes are made before a question comes: those of one, and of all, which take 100 MB. */
@@ -53,7 +57,9 @@ export function cacheIndexes(options: KnowledgeIndexOptions = {}): Indexes {
   const partial = new WeakSet<KnowledgeIndex>();
   let preparations = 0;
   const keep = (twin: Twin, index: KnowledgeIndex) =>
-    last.set(identityOf(twin), index, { size: 1 + lengthOf(twin) });
+    last.set(identityOf(twin), index, {
+      size: 1 + lengthOf(twin) + lengthOfPassage * index.passages.length,
+    });
   const makePart = async (part: Twin) => {
     const index = await createKnowledgeIndex(part, { clock }, last.get(identityOf(part)));
     partial.add(index);

@@ -47,20 +47,33 @@ export function roomOfTwin(): Room {
 
 /** As many lines of a text as there is room for, which they take, and a warning where that is not all of it. */
 export function* withinRoom(text: string, room: Room): Steps<Source> {
-  const { lines } = room;
-  const lineEnds = /\r\n?|\n/gu;
-  let [read, end] = [0, 0];
+  let [lines, read, end] = [0, 0, 0];
   yield* visitLines(text, (part) => {
-    if (room.lines === 0) return;
-    lineEnds.lastIndex = 0;
-    while (room.lines > 0 && lineEnds.test(part)) room.lines--;
-    end = read + (room.lines > 0 ? part.length : lineEnds.lastIndex);
+    if (room.lines <= 0) return;
+    end = read + part.length;
+    for (const {
+      0: { length },
+      1: entry,
+      index,
+    } of part.matchAll(wholeLines)) {
+      room.lines -= entry === undefined ? 1 : linesOfEntry;
+      lines++;
+      if (room.lines > 0) continue;
+      end = read + index + length;
+      break;
+    }
     read += part.length;
   });
-  const message = `The text is not read from here on: a twin's texts have ${mostIndexedLines.toLocaleString("en")} lines together at most.`;
+  const message = `The text is not read from here on: a twin's texts have ${mostIndexedLines.toLocaleString("en")} lines together at most, of which headings, items of lists and rows of tables count as ${linesOfEntry} each.`;
   const isCut = end < text.length;
   return { text: text.slice(0, end), warnings: isCut ? [{ line: lines + 1, message }] : [] };
 }
+
+/** As how many lines what becomes an entry of the index counts: it takes half a kilobyte, however short it is. */
+const linesOfEntry = 4;
+
+/** Lines with their ends, and how those begin that may be an entry. */
+const wholeLines = /([ \t]*(?:[-*+#=]|\d{1,9}[.)])|[^\r\n|]{0,100}\|)?[^\r\n]*(?:\r\n?|\n)/guy;
 
 /** Cuts Markdown into blocks, as far as there is room. Never throws: all text is Markdown. `isMdx`: MDX is. */
 export function* readBlocks(markdown: string, room: Room, isMdx = false): Steps<Blocks> {

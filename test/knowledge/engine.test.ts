@@ -392,17 +392,19 @@ test("a paragraph of megabytes is read", () => {
 });
 
 test("of a twin's texts, 400,000 lines are read, and where more are left out is told", async () => {
-  const { sections, warnings } = readDocument({
-    path: "a.md",
-    text: `# Lamp\n\n${"- It turns.\n".repeat(400_000)}`,
-  });
-  assert.equal(sections.length, 1);
-  assert.deepEqual(warnings, [
-    {
-      line: 400_001,
-      message: "The text is not read from here on: a twin's texts have 400,000 lines together at most.",
-    },
-  ]);
+  const message =
+    "The text is not read from here on: a twin's texts have 400,000 lines together at most, of which headings, items of lists and rows of tables count as 4 each.";
+  for (const [entry, line] of [
+    ["It turns.", 400_001],
+    ["- It turns.", 100_001],
+    ["1. It turns.", 100_001],
+    ["| It | turns. |", 100_001],
+    ["It | turns.", 100_001],
+    ["# It turns.", 100_001],
+  ] as const) {
+    const { warnings } = readDocument({ path: "a.md", text: `${entry}\n`.repeat(400_001) });
+    assert.deepEqual(warnings, [{ line, message }], entry);
+  }
   const documents = ["a", "b"].map((name) => ({ path: `${name}.txt`, text: `${name}.\n\n`.repeat(150_000) }));
   const twin = createTwin("", { documents });
   const index = await createKnowledgeIndex(twin);
