@@ -7,7 +7,7 @@
 
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { yieldThread } from "../../core/base/in-parts.ts";
-import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
+import { isJsonObject, isString, type JsonObject, measureJson } from "../../core/base/json.ts";
 import { HeldAnswer, hasTooMany, parseBounded, readText, TooMuchAtOnce } from "../bounded-text.ts";
 
 /** The longest answer, in bytes, by method. A list of tools has so many with all of its pages. */
@@ -76,7 +76,9 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
     if (!response.ok) return refusal(asked, response);
     const isList = asked.method === "tools/list";
     const limit = isList ? longest.list - listed : longest[asked.method === "tools/call" ? "call" : "other"];
-    const most = isList ? valuesOfList : undefined;
+    // The tools of a list are judged each by itself.
+    const isTooMuch = (text: string) =>
+      isList ? hasTooMany(text, valuesOfList) : hasTooMany(text) || measureJson(text).depth > deepest;
     const count = (bytes: number) => {
       if (isList) listed += bytes;
     };
@@ -89,12 +91,12 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
     };
     if (isEventStream(response)) {
       const mayAsk = () => answering < mostAnswering;
-      const options = { asked, limit, most, count, rewrite, mayAsk, ...asking };
+      const options = { asked, limit, isTooMuch, count, rewrite, mayAsk, ...asking };
       const events = response.body && boundedEvents(response.body, options);
       return new Response(events, response);
     }
     const text = await readBounded(response, limit);
-    if (text === undefined || hasTooMany(text, most)) return errorResponse(asked, tooLong(limit));
+    if (text === undefined || isTooMuch(text)) return errorResponse(asked, tooLong(limit));
     count(text.length);
     return text === "" ? new Response(null, response) : new Response(rewrite(text), response);
   }
@@ -154,7 +156,7 @@ async function refusal(asked: Asked, response: Response): Promise<Response> {
 }
 
 function tooLong(limit: number): string {
-  return `the server's answer has more than ${limit} bytes, or too many values.`;
+  return `the server's answer has more than ${limit} bytes, or too many values or levels.`;
 }
 
 function errorMessage({ id }: Asked, message: string, code = -32_000): string {
@@ -168,8 +170,8 @@ function errorResponse(asked: Asked, message: string): Response {
 interface EventOptions {
   readonly asked: Asked;
   readonly limit: number;
-  /** How many values an event may have. */
-  readonly most: number | undefined;
+  /** Whether an event has too many values or levels. */
+  isTooMuch(text: string): boolean;
   count(bytes: number): void;
   rewrite(text: string): string;
   /** Whether a request of the server is answered. */
@@ -192,7 +194,7 @@ const eventsAtOnce = 20;
  */
 function boundedEvents(
   body: ReadableStream<Uint8Array>,
-  { asked, limit, most, count, rewrite, mayAsk, signal, finished }: EventOptions,
+  { asked, limit, isTooMuch, count, rewrite, mayAsk, signal, finished }: EventOptions,
 ): ReadableStream<Uint8Array> {
   const [decoder, encoder, reader] = [new TextDecoder(), new TextEncoder(), body.getReader()];
   let [isTooLong, endsWithReturn, hasIds, isAnswered] = [false, false, false, false];
@@ -203,7 +205,7 @@ function boundedEvents(
   const parser = createParser({
     maxBufferSize: limit,
     onEvent(event) {
-      if (event.data.length > limit || hasTooMany(event.data, most)) isTooLong = true;
+      if (event.data.length > limit || isTooMuch(event.data)) isTooLong = true;
       bytesOfEvent = 0;
       held.release();
       if (!isTooLong) arrived.push(event);
@@ -326,7 +328,7 @@ function readTool(tool: unknown): object[] {
   return [{ name, inputSchema: { ...inputSchema, type }, ...Object.fromEntries(texts) }];
 }
 
-/** The most levels of a schema: more would exhaust the stack where it is written or compiled. */
+/** The most levels of a schema or an answer: more would exhaust the stack where it is written, compiled or checked. */
 const deepest = 200;
 
 function isDeeper(value: unknown, levels: number): boolean {

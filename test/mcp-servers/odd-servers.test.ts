@@ -194,6 +194,20 @@ describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
       assert.equal(tools.list().length, 1);
     });
 
+    test(`a result that is nested too deep fails its call alone (${type})`, async (t) => {
+      const { call, tools } = await start(
+        t,
+        on("tools/call", (response, id) => {
+          const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[],"structuredContent":{"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}}}`;
+          response.writeHead(200, { "content-type": type });
+          response.end(type === "application/json" ? text : `data: ${text}\n\n`);
+          return true;
+        }),
+      );
+      await assert.rejects(call(), /too many values or levels/);
+      assert.equal(tools.list().length, 1);
+    });
+
     test(`a list of far more values than text leaves the server away (${type})`, async (t) => {
       const { tools } = await start(
         t,
