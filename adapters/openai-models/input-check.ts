@@ -198,13 +198,12 @@ async function linearPatterns(work: Work, unchecked: (what: string) => void): Pr
   const { RE2JS } = await import("re2js");
   const known = new Map<string, ReturnType<PatternEngine>>();
   let left = mostPatterns;
-  const compilePattern = (pattern: string) => {
-    const repetitions = pattern.match(/\d{1,9}(?=\})/g)?.map(Number) ?? [];
-    const kinds = pattern.match(/\\p/gi)?.length ?? 0; // kinds of letters are hundreds of ranges each
-    left -= pattern.length * Math.max(20, ...repetitions) + 400 * kinds;
-    if (left < 0) return undefined;
+  const compilePattern = (given: string) => {
+    if (20 * given.length > left) return undefined;
     try {
-      return RE2JS.compile(RE2JS.translateRegExp(pattern));
+      const pattern = RE2JS.translateRegExp(given);
+      left -= costOf(pattern);
+      return left < 0 ? undefined : RE2JS.compile(pattern);
     } catch {
       return undefined;
     }
@@ -227,4 +226,35 @@ async function linearPatterns(work: Work, unchecked: (what: string) => void): Pr
     return created;
   };
   return Object.assign(engine, { code: "linear" });
+}
+
+/** What a pattern consists of: an escape, a class, a count with its numbers, or any other character. */
+const tokens = /\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
+
+/** How many steps a pattern has once all that it repeats is written out. */
+function stepsOf(pattern: string): number {
+  const open: number[] = []; // how many there are before each group that has not ended
+  let [steps, last] = [0, 0];
+  for (const [token, least, most] of pattern.matchAll(tokens)) {
+    if (least !== undefined) {
+      const more = last * (Math.max(1, Number(least), Number(most ?? 0)) - 1);
+      steps += more;
+      last += more;
+    } else if (token === ")") {
+      last = steps - (open.pop() ?? 0);
+    } else if (!"*+?".includes(token)) {
+      if (token === "(") open.push(steps);
+      steps++;
+      last = 1;
+    }
+  }
+  return steps;
+}
+
+/** What it takes to compile a pattern, as RE2 writes it, in units of 1 µs. */
+function costOf(pattern: string): number {
+  const isFolded = /\(\?[a-z]*i/i.test(pattern); // where case is ignored, each letter of a range is looked up
+  if (/\\Q/.test(pattern) || (isFolded && /[^\x20-\x7e]|\\x/.test(pattern))) return Number.POSITIVE_INFINITY;
+  const kinds = pattern.match(/\\p/gi)?.length ?? 0; // kinds of letters are hundreds of ranges each
+  return (Math.max(20 * pattern.length, 10 * stepsOf(pattern)) + 400 * kinds) * (isFolded ? 2 : 1);
 }

@@ -24,6 +24,7 @@ async function call(schema: object, input: object) {
   return { input: inputs[0], told: toldIn(asked)[0] ?? "", logged };
 }
 
+const uuid = "01234567-89ab-cdef-0123-456789abcdef";
 const pattern = (of: string) => ({ properties: { q: { type: "string", pattern: of } } });
 const references = {
   // Each level of an input doubles the work.
@@ -82,6 +83,8 @@ describe("the input of a tool", { timeout: 300_000 }, () => {
     ["an escape that the flag u refuses", "^\\d{4}\\-\\d{2}$", "2026-11", "2026-1x"],
     ["a group that Python names", "^(?P<year>\\d{4})$", "2026", "x"],
     ["letters of any script", "^\\p{L}+$", "größe", "7"],
+    ["small and capital letters", "(?i)^[a-z]{2,500}$", "Ab", "7"],
+    ["groups of hexadecimal digits", "^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$", uuid, "7"],
     ["what would take years by trying", "^([a-z]+)*$", "a".repeat(40), `${"a".repeat(40)}!`],
   ] as const) {
     test(`is checked against a pattern with ${kind}`, async () => {
@@ -91,7 +94,18 @@ describe("the input of a tool", { timeout: 300_000 }, () => {
   }
 
   // Not `of of`: Node's own reader of TypeScript takes that for an error.
-  for (const given of ["^(?=a)b", "(a)\\1", "((a{100}){100}){100}", `(${"a?".repeat(200)}){500}`]) {
+  for (const given of [
+    "^(?=a)b",
+    "(a)\\1",
+    "((a{100}){100}){100}",
+    `(${"a?".repeat(200)}){500}`,
+    "(?:a{31}){31}".repeat(120),
+    "(?:[[:word:](]a{31}){31}".repeat(60),
+    "(?:a{0,31}\\Q(\\E){31}".repeat(60),
+    "a{1000,}".repeat(300),
+    `(?i)${"[\u0100-\u{1e900}]".repeat(400)}`,
+    `(?i)${"[\\u0100-\\uffff]".repeat(80)}`,
+  ]) {
     test(`is not checked against the pattern ${given.slice(0, 30)}, and the log says so`, async () => {
       const { input, logged } = await call(pattern(given), { q: "x" });
       assert.deepEqual(input, { q: "x" });
