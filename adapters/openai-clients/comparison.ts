@@ -43,6 +43,9 @@ const setsOff = /[:：>\p{Ps}\p{Pi}"'`]$|(?:^|\n)#.*$/u;
 /** How many characters before a quoted question are looked at. */
 const lookedAt = 100;
 
+/** How many places of a quoted question are looked at: a text may repeat it at each of its letters. */
+const mostPlaces = 100;
+
 /** Whether a text quotes the last reply of a conversation or, set off as prompts do it, its question. */
 export async function quotesEnd(
   { id }: Pick<ConversationRecord, "id">,
@@ -66,11 +69,14 @@ export async function quotesEnd(
 /** Whether a text has another one in it as words of their own, behind its beginning. `isSetOff`: as prompts quote it. */
 function quotes(text: string, quoted: string, isSetOff: boolean): boolean {
   if (quoted === "") return false;
-  for (let at = text.indexOf(quoted, 1); at !== -1; at = text.indexOf(quoted, at + 1)) {
+  let left = mostPlaces;
+  for (let at = text.indexOf(quoted, 1); at !== -1 && left > 0; at = text.indexOf(quoted, at + 1)) {
     const around = text.slice(at - 1, at) + text.slice(at + quoted.length, at + quoted.length + 1);
     const isWhole = quoted.length === quotedCharacters || !/[\p{L}\p{N}]/u.test(around);
+    if (!isWhole) continue;
+    left--;
     const before = text.slice(Math.max(0, at - lookedAt), at).trimEnd();
-    if (isWhole && (!isSetOff || setsOff.test(before))) return true;
+    if (!isSetOff || setsOff.test(before)) return true;
   }
   return false;
 }

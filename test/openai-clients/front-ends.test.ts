@@ -284,6 +284,24 @@ describe("Open WebUI", { timeout: 300_000 }, () => {
     assert.deepEqual(await path(), edited);
   });
 
+  test("repeats its question at each letter, which is looked at up to a limit", async () => {
+    await using api = await open();
+    const { headers, chat } = openWebUI;
+    const question = "\u6f22".repeat(50);
+    await talk(api, chat(question), headers);
+    const ask = async (before: number) => {
+      const content = `${"\u6f22".repeat(before)}: ${question}`;
+      const body = { model: "ada", messages: [{ role: "user", content }] };
+      const answered = api.send("POST", "/chat/completions", body, headers);
+      (await api.engine.next()).finish();
+      assert.equal((await answered).status, 200);
+    };
+    await ask(100); // it quotes the question, as front ends do that ask for themselves
+    assert.equal((await api.messages()).length, 2);
+    await ask(200);
+    assert.equal((await api.messages()).length, 4);
+  });
+
   test("goes on behind a question whose reply failed", async () => {
     await using api = await open();
     const { headers, chat } = openWebUI;
