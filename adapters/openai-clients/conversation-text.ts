@@ -144,22 +144,18 @@ function readItem(item: unknown, path: string): (ReadMessage | MessageReference)
   if (isString(content)) {
     return role === "assistant" && content === "" ? [] : [{ role, content, unread: undefined }];
   }
-  const parts = readContent(content, `${path}.content`);
-  const text = parts.map((part) => part.text ?? "").join("");
-  const unread = parts.find((part) => part.text === undefined)?.path;
+  const texts = readContent(content, `${path}.content`);
+  const text = texts.join(""); // of undefined, nothing
+  const at = texts.indexOf(undefined);
+  const unread = at === -1 ? undefined : `${path}.content[${at}]`;
   return role === "assistant" && text === "" ? [] : [{ role, content: text, unread }];
 }
 
-/** A part of a message. Undefined: it is no text. */
-interface ReadPart {
-  readonly path: string;
-  readonly text: string | undefined;
-}
-
-function readContent(content: unknown, path: string): ReadPart[] {
+/** The texts of a message's parts. Undefined: one is no text. */
+function readContent(content: unknown, path: string): (string | undefined)[] {
   if (content === null || content === undefined) return [];
   if (!Array.isArray(content)) return refuseParam(path, "must be a string or a list of parts");
-  return content.map((part: unknown, index) => ({ path: `${path}[${index}]`, text: textOf(part) }));
+  return content.map(textOf);
 }
 
 const textTypes = new Set<unknown>(["text", "input_text", "output_text"]);
