@@ -9,8 +9,8 @@ import { FairQueue } from "../../core/base/fair-queue.ts";
 import type { MessageRecord } from "../../core/store/records.ts";
 import { type Reach, type Store, StoreUnavailable } from "../../core/store/store.ts";
 
-/** The length of what is read, in UTF-16 code units, from which on other work has its turn before the next read. */
-const longText = 256 * 1024;
+/** The length of what is read in one turn or several, in UTF-16 code units, after which other work has its turn. */
+const longText = 64 * 1024;
 
 /** How long that turn takes, in milliseconds: in one of the event loop, only one new connection would be accepted. */
 const pauseMs = 5;
@@ -21,7 +21,7 @@ const pauseMs = 5;
  * so that none waits for the many long texts of another.
  */
 export function readLongTextsInTurn(store: Store & AsyncDisposable, atOnce = 8): Store & AsyncDisposable {
-  const queue = new FairQueue(atOnce);
+  const queue = { turns: new FairQueue(atOnce), length: 0 };
   return {
     ...store,
     getMessage(reach, ...parameters) {
@@ -39,25 +39,31 @@ export function readLongTextsInTurn(store: Store & AsyncDisposable, atOnce = 8):
   };
 }
 
+/** Where reads wait, and how long what was read since other work had its turn is: a place that is free is taken at once. */
+interface ReadQueue {
+  readonly turns: FairQueue;
+  length: number;
+}
+
 async function inTurn<Result>(
-  queue: FairQueue,
+  queue: ReadQueue,
   { owner, endUser }: Reach,
   read: () => Promise<Result>,
   messagesOf: (result: Result) => readonly Pick<MessageRecord, "content">[],
 ): Promise<Result> {
-  const end = await queue.take(owner, endUser);
-  let length = 0;
+  const end = await queue.turns.take(owner, endUser);
   try {
     const result = await read();
-    for (const { content } of messagesOf(result)) length += content.length;
+    for (const { content } of messagesOf(result)) queue.length += content.length;
     return result;
   } catch (error) {
     // If the store does not answer, each that waits would wait for a time-out of its own.
-    if (error instanceof StoreUnavailable) queue.failAll(error);
+    if (error instanceof StoreUnavailable) queue.turns.failAll(error);
     throw error;
   } finally {
-    if (length < longText) end();
+    if (queue.length < longText) end();
     else {
+      queue.length = 0;
       // Not in the timer itself: several that are due would follow each other, and their reads make more of them due.
       setTimeout(() => setImmediate(end), pauseMs);
       // Who reads on may find another place free at once.

@@ -76,6 +76,30 @@ test("who reads long texts one after another leaves others their turn in between
   }
 });
 
+test("many who read texts that are not so long leave others their turn in between", async () => {
+  const record = { content: "x".repeat(16_384) } as MessageRecord;
+  let [turn, inTurn, most] = [0, 0, 0];
+  let counted = -1;
+  const store = readLongTextsInTurn({
+    ...createMemoryStore(),
+    async getMessage() {
+      inTurn = counted === turn ? inTurn + 1 : 1;
+      counted = turn;
+      most = Math.max(most, inTurn);
+      return record;
+    },
+  });
+  const all = Promise.all(Array.from({ length: 200 }, () => store.getMessage({ owner: "ada" }, "1", whole)));
+  const count = () => {
+    turn++;
+    if (turn < 10_000) setImmediate(count);
+  };
+  setImmediate(count);
+  await all;
+  turn = 10_000;
+  assert.ok(most <= 64, `${most} reads in one turn`);
+});
+
 for (const [who, reads, order] of [
   ["owners", "ada 1, ada 2, ada 3, ben 1, ben 2, eve 1", "ada 1, ada 2, ben 1, eve 1, ada 3, ben 2"],
   [
