@@ -393,7 +393,11 @@ async function* toChunks(
   const id = "reply";
   const textStart = { type: "text-start", id } as const;
   function* begin(): Generator<ChatChunk> {
-    yield* outputsOf(calls);
+    // What becomes of decided calls, in the message that asked for them.
+    for (const [toolCallId, decision] of Object.entries(calls ?? {}))
+      yield decision === "deny"
+        ? { type: "tool-output-denied", toolCallId }
+        : { type: "tool-output-available", toolCallId, output: null, dynamic: true };
     yield { type: "start", messageId: String(reply.messageId) };
     // The SDK begins with a copy of the message whose calls were decided.
     if (calls) yield { type: "reset-step" };
@@ -430,15 +434,6 @@ async function* toChunks(
   } catch (error) {
     yield { type: "error", errorText: error instanceof Error ? error.message : String(error) };
   }
-}
-
-/** What becomes of decided calls, in the message that asked for them. */
-function outputsOf(calls: MessageBody["calls"]): ChatChunk[] {
-  return Object.entries(calls ?? {}).map(([toolCallId, decision]) =>
-    decision === "deny"
-      ? { type: "tool-output-denied", toolCallId }
-      : { type: "tool-output-available", toolCallId, output: null, dynamic: true },
-  );
 }
 
 function finishReasonOf({ finishReason }: MessageResource) {

@@ -78,7 +78,9 @@ export function createBriefings(options: KnowledgeIndexOptions = {}): Briefings 
   const brief = async (turn: Turn): Promise<Briefing> => {
     const { twin } = turn;
     if (isToldWhole(twin)) {
-      return { instructions: withMemory(wholeText(twin), turn), findings: null, sources: null };
+      const documents = twin.documents.map(({ path, text }) => `<!-- ${path} -->\n\n${text}`);
+      const whole = [twin.instructions, ...documents].filter((text) => text !== "").join("\n\n");
+      return { instructions: withMemory(whole, turn), findings: null, sources: null };
     }
     const ask = async (index: KnowledgeIndex) => ({ index, found: await search(index.forMessage(), turn) });
     const { index, found } = await indexes.ask(twin, ask, ({ found: [best] }) => isLikely(best));
@@ -131,11 +133,6 @@ function tellFindings(found: readonly FoundSection[], topics: readonly string[])
 function isToldWhole(twin: Twin): boolean {
   if (twin.knowledge) return twin.knowledge === "whole";
   return lengthOf(twin) <= wholeUpTo;
-}
-
-function wholeText({ instructions, documents }: Twin): string {
-  const texts = [instructions, ...documents.map(({ path, text }) => `<!-- ${path} -->\n\n${text}`)];
-  return texts.filter((text) => text !== "").join("\n\n");
 }
 
 /** What fits the question; where that is little, as for "and how much?", what fits the last questions together, too. */

@@ -88,7 +88,10 @@ export function createKnowledgeEngine(
       const reply = async (whole: KnowledgeIndex) => {
         const index = whole.forMessage();
         const asked = mayHandOver(turn) && wantsPerson(turn, index);
-        return { asked, ...(asked ? handedOver(turn, index) : await answer(turn, index)) };
+        const said: Answer = asked
+          ? { text: say("person", turn, index), sources: null }
+          : await answer(turn, index);
+        return { asked, ...said };
       };
       const { asked, text, sources } = await indexes.ask(turn.twin, reply, ({ unsure }) => !unsure);
       if (asked) output.handOver();
@@ -119,10 +122,6 @@ function wantsPerson(turn: Turn, index: KnowledgeIndex): boolean {
   if (asksForSomebody(content)) return true;
   const isOffered = history.at(-1)?.content.endsWith(index.language.phrases.offer);
   return isOffered === true && recognizeSmallTalk(content, twin.name) === "more";
-}
-
-function handedOver(turn: Turn, index: KnowledgeIndex): Answer {
-  return { text: say("person", turn, index), sources: null };
 }
 
 /** Answers a message: small talk, one question, or several. */

@@ -133,12 +133,13 @@ export async function errorOf(response: Response): Promise<TwinServiceError> {
   const { status, headers } = response;
   const error = errorIn(await response.text());
   const { code = status >= 500 ? "unavailable" : "invalid_request", details, message } = error;
+  const retryAfter = headers.get("retry-after") ?? ""; // a date is left out
   const options = {
     code,
     status,
     details,
     requestId: error.requestId ?? headers.get("x-request-id") ?? undefined,
-    retryAfterSeconds: secondsIn(headers.get("retry-after")),
+    retryAfterSeconds: /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined,
   };
   if (status >= 500 && details?.messageId !== undefined) return new ReplyError(message ?? code, options);
   const Class = classByStatus[status] ?? (status >= 500 ? InternalServerError : TwinServiceError);
@@ -163,8 +164,4 @@ function errorIn(body: string): Partial<ErrorObject> {
   } catch {
     return {}; // a proxy's own page
   }
-}
-
-function secondsIn(header: string | null): number | undefined {
-  return header !== null && /^\d+$/.test(header) ? Number(header) : undefined;
 }

@@ -57,19 +57,17 @@ export async function* follow(following: Following): AsyncGenerator<StreamEvent,
     } catch (error) {
       const running = runningReply(error);
       if (running !== undefined && onBusy === "wait") {
-        await endOf(running, following);
+        const other = { ...following, messageId: running, sending: undefined, after: 0 };
+        for await (const _ of follow(other)); // until it has ended
         continue;
       }
       const usual = position.messageId === undefined ? undefined : retriesOfRunning;
       const most = requests.maxRetriesOf({ maxRetries }, usual);
-      await failures.wait(error, mayPass(error, position), most, signal);
+      // A reply that runs is worth waiting for, even if the limit of requests is reached meanwhile.
+      const isRunning = position.messageId !== undefined && error instanceof RateLimitError;
+      await failures.wait(error, isPassing(error) || isRunning, most, signal);
     }
   }
-}
-
-/** Resolves once another reply of the conversation has ended. */
-async function endOf(messageId: string, following: Following): Promise<void> {
-  for await (const _ of follow({ ...following, messageId, sending: undefined, after: 0 }));
 }
 
 /** The events of one connection. */
@@ -93,21 +91,13 @@ async function open(position: Position, following: Following, signal: AbortSigna
       joined();
     }
   }
-  return requireEvents(await requests.open(resuming(position, following), signal));
+  const path = `${messagePath(following.conversationId, position.messageId ?? "")}/stream`;
+  const resuming: ServiceRequest = { method: "GET", path, query: { after: position.length } };
+  return requireEvents(await requests.open(resuming, signal));
 }
 
 /** A proxy that cannot reach the service may answer with a page of its own. */
 function requireEvents(response: Response): Response {
   if (response.headers.get("content-type")?.startsWith("text/event-stream")) return response;
   throw new ConnectionError("The answer is no event stream.");
-}
-
-function resuming({ messageId = "", length }: Position, { conversationId }: Following): ServiceRequest {
-  const path = `${messagePath(conversationId, messageId)}/stream`;
-  return { method: "GET", path, query: { after: length } };
-}
-
-/** A reply that runs is worth waiting for, even if the limit of requests is reached meanwhile. */
-function mayPass(error: unknown, { messageId }: Position): boolean {
-  return isPassing(error) || (messageId !== undefined && error instanceof RateLimitError);
 }

@@ -335,10 +335,6 @@ interface Part {
   readonly passages: number;
 }
 
-function sizeOfHeading({ heading }: Section): number {
-  return heading.length;
-}
-
 function lengthOf(passage: Passage): number {
   return namesOf(passage).reduce((length, name) => length + name.length, passage.text.length);
 }
@@ -374,10 +370,11 @@ export function withoutMiddle(text: string): string {
 /** The headings of the outermost level that has more than one. */
 function* topicsOf(sections: readonly Section[]): Steps<string[]> {
   const deepest = sections.reduce((most, { parents }) => Math.max(most, parents.length), 0);
+  const sizeOf = ({ heading }: Section) => heading.length;
   let topics = new Set<string>();
   for (let depth = 0; topics.size < 2 && depth <= deepest; depth++) {
     topics = new Set();
-    yield* visitAll(sections, sizeOfHeading, portion, ({ parents, heading }) =>
+    yield* visitAll(sections, sizeOf, portion, ({ parents, heading }) =>
       topics.add(parents[depth] ?? heading),
     );
   }

@@ -106,7 +106,11 @@ export class Meanings {
     let { known, numbers } = kept.get(this.#key) ?? { known: [], numbers: 0 };
     while (known.length < this.#sections.length && numbers < mostNumbers) {
       const sections = this.#sections.slice(known.length, known.length + batch);
-      const vectors = await this.#embed(sections.map(textWithPath), "sections");
+      const texts = sections.map((section) => {
+        const path = [...section.parents, section.heading].join(" › ");
+        return `${path}\n${ownText(section, longestText)}`.slice(0, longestText);
+      });
+      const vectors = await this.#embed(texts, "sections");
       if (!vectors || (known.length > 0 && !kept.has(this.#key))) return undefined;
       known = [...known, ...vectors.map(unit)];
       for (const { length } of vectors) numbers += Math.max(length, leastNumbers);
@@ -116,11 +120,6 @@ export class Meanings {
     kept.set(this.#key, { known, numbers, whole });
     return whole;
   }
-}
-
-function textWithPath(section: Section): string {
-  const path = [...section.parents, section.heading].join(" › ");
-  return `${path}\n${ownText(section, longestText)}`.slice(0, longestText);
 }
 
 interface SectionVector {

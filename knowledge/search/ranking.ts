@@ -176,7 +176,7 @@ export class Ranking {
       };
       const weight = stop ? stopWordWeight : 1;
       for (const term of allOf(own)) add(term, weight, stop, spaced);
-      for (const term of shortOf(read))
+      for (const term of read.whole === undefined ? read.short : [read.whole, ...read.short])
         if (short.size < mostTerms)
           short.set(term, (short.get(term) ?? 0) + weight * this.postings.rarity(term));
       if (this.#language.code === "vi" && last !== "") {
@@ -354,7 +354,8 @@ export class Ranking {
 
   /** How much of a passage's best name is the question's, and of the question the name's: their harmonic mean. */
   #compareHeading({ passage }: Candidate, { terms }: Question, total: number): number {
-    const likeness = ownNamesOf(passage).map((name) => {
+    const { heading, askedAs, text, title = "" } = passage;
+    const likeness = cutTogether([heading, title], askedAs, text).map((name) => {
       let [all, shared] = [0, 0];
       for (const term of new Set(textTerms(name, this.#language).terms)) {
         const asked = terms.get(term);
@@ -406,10 +407,6 @@ function allOf({ whole, grams }: Terms): readonly number[] {
   return whole === undefined ? grams : [whole, ...grams];
 }
 
-function shortOf({ whole, short }: Terms): readonly number[] {
-  return whole === undefined ? short : [whole, ...short];
-}
-
 /** How much of a word there is, by its terms. */
 function shareOf({ whole, grams }: Terms, has: (term: number) => boolean): number {
   if (whole !== undefined && has(whole)) return 1;
@@ -434,11 +431,6 @@ function preferNamedPart(candidates: Candidate[], terms: Question["terms"]): voi
  */
 export function namesOf({ heading, parents, askedAs, text, title = "" }: Passage): readonly string[] {
   return cutTogether([heading, title, ...parents], askedAs, text);
-}
-
-/** The same without the sections that it is in. */
-function ownNamesOf({ heading, askedAs, text, title = "" }: Passage): readonly string[] {
-  return cutTogether([heading, title], askedAs, text);
 }
 
 /** Names, and as many further ones as a passage of this text may have. */

@@ -122,7 +122,13 @@ async function signInWithKey(key: string, fetch: typeof globalThis.fetch): Promi
 function sessionOf(key: string, fetch: typeof globalThis.fetch) {
   const client = new TwinClient({ baseUrl, apiKey: key, fetch, onBusy: "wait" });
   const quiet = new TwinClient({ baseUrl, apiKey: key });
-  return { client, quiet, name: `${key.slice(0, 12)}…`, starters: startersFor(key) };
+  /** Asks the page's own server, which has questions for twins with files. */
+  const starters = async (twinId: string) => {
+    const headers = { Authorization: `Bearer ${key}` };
+    const answer = await globalThis.fetch(`${baseUrl}/starters/${encodeURIComponent(twinId)}`, { headers });
+    return answer.ok ? (await answer.json()).data : [];
+  };
+  return { client, quiet, name: `${key.slice(0, 12)}…`, starters };
 }
 
 /** Whose a JWT is, as it says itself: only to be shown. Undefined: it is no JWT. */
@@ -136,15 +142,6 @@ function subjectOf(token: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Asks the page's own server, which has questions for twins with files. */
-function startersFor(credential: string): Session["starters"] {
-  return async (twinId) => {
-    const headers = { Authorization: `Bearer ${credential}` };
-    const answer = await fetch(`${baseUrl}/starters/${encodeURIComponent(twinId)}`, { headers });
-    return answer.ok ? (await answer.json()).data : [];
-  };
 }
 
 /** A page that is left for good has no further use for its key. */

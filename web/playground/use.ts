@@ -77,6 +77,8 @@ function chartOf(sums: readonly UsageSum[]): HTMLElement[] {
   const heads = ["Day", "Replies", "Input tokens", "Output tokens"].map((name) =>
     h("th", { scope: "col" }, name),
   );
+  const first = new Date(`${sums[0]?.group}T00:00:00Z`);
+  const firstDay = first.toLocaleDateString("en", { day: "numeric", month: "long", timeZone: "UTC" });
   return [
     figures,
     h(
@@ -84,7 +86,7 @@ function chartOf(sums: readonly UsageSum[]): HTMLElement[] {
       { class: "chart" },
       h("div", { class: "chart-most" }, `${most.toLocaleString("en")} ${most === 1 ? "reply" : "replies"}`),
       bars(sums, most),
-      h("figcaption", {}, h("span", {}, dayName(sums[0])), h("span", {}, "today")),
+      h("figcaption", {}, h("span", {}, firstDay), h("span", {}, "today")),
     ),
     h(
       "details",
@@ -120,9 +122,4 @@ function bars(sums: readonly UsageSum[], most: number): SVGElement {
     chart.append(bar);
   });
   return chart;
-}
-
-function dayName(sum: UsageSum | undefined): string {
-  const day = new Date(`${sum?.group}T00:00:00Z`);
-  return day.toLocaleDateString("en", { day: "numeric", month: "long", timeZone: "UTC" });
 }

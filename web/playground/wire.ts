@@ -62,7 +62,8 @@ export class Wire {
     request.headers.set("Prefer", "reading-pace");
     const path = request.url.slice(baseUrl.length);
     const key = request.headers.get("idempotency-key");
-    const what = `${request.method} ${shorten(path)}`;
+    const short = path.replace("/api/v1", "").replaceAll(/\b([a-z]+_)[0-9a-z]{16,}([0-9a-z]{5})/g, "$1…$2");
+    const what = `${request.method} ${short}`; // its ids have lost their middle
     const line = this.#add("request", `${number} →`, what, key ? `Idempotency-Key: ${key}` : undefined);
     const command = curl(request, path, typeof init?.body === "string" ? init.body : undefined);
     line.append(copyButton("Copy as curl", command, "tool", `Copy as curl: ${what}`));
@@ -167,9 +168,4 @@ function curl({ method, url, headers }: Request, path: string, body: string | un
   });
   if (body !== undefined) lines.push(`-d ${quote(body)}`);
   return lines.join(" \\\n  ");
-}
-
-/** A path whose ids have lost their middle. */
-function shorten(path: string): string {
-  return path.replace("/api/v1", "").replaceAll(/\b([a-z]+_)[0-9a-z]{16,}([0-9a-z]{5})/g, "$1…$2");
 }

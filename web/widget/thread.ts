@@ -208,7 +208,7 @@ export class Thread {
         } catch (error) {
           if (isOver()) return;
           if (content === "") throw error; // a yes is not for later
-          if (isGone(error))
+          if (error instanceof NotFoundError && error.code === "conversation_not_found")
             [act, key] = [(conversation) => conversation.send(content), newKey()]; // the old one names what is gone
           else if (!(error instanceof ConnectionError)) throw error;
           else if (await this.#untilAgain()) return;
@@ -443,10 +443,6 @@ export class Thread {
   get #unsentKey(): string {
     return `${this.#frame.storageKey} unsent messages`;
   }
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof NotFoundError && error.code === "conversation_not_found";
 }
 
 /** Why something failed, and what can be done, in the frame's language. */

@@ -63,16 +63,13 @@ function differenceOf(before: string, after: string): HTMLElement {
   for (let at = 0; at < lines.length; at++) {
     const end = shown.indexOf(true, at);
     const next = end < 0 ? lines.length : end;
-    if (next > at) list.append(h("li", { class: "left-out" }, leftOut(next - at)));
+    const same = next - at === 1 ? "1 line that is the same" : `${next - at} lines that are the same`;
+    if (next > at) list.append(h("li", { class: "left-out" }, same));
     at = next;
     const line = lines[at];
     if (line) list.append(lineOf(line));
   }
   return list;
-}
-
-function leftOut(count: number): string {
-  return count === 1 ? "1 line that is the same" : `${count} lines that are the same`;
 }
 
 /** The sign tells what the colour tells. */

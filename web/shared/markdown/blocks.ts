@@ -41,7 +41,8 @@ const undecided = /^[-+*=#>|~`:_ ]*$|^ *\d{1,9}[.)]?$/;
 /** Reads a text. `isUnfinished`: more of it will come; a last line that may still become anything is left out. */
 export function readBlocks(text: string, isUnfinished = false): { block: MarkdownBlock; source: string }[] {
   const lines = text.replaceAll("\r\n", "\n").replaceAll("\t", "    ").split("\n");
-  if (isUnfinished && (isInFence(lines) ? /^ *[`~]+$/ : undecided).test(lines.at(-1) ?? "")) lines.pop();
+  const isInFence = lines.filter((line) => fence.test(line)).length % 2 === 1;
+  if (isUnfinished && (isInFence ? /^ *[`~]+$/ : undecided).test(lines.at(-1) ?? "")) lines.pop();
   const reader = new BlockReader(lines, 0, isUnfinished);
   const blocks: { block: MarkdownBlock; source: string }[] = [];
   for (;;) {
@@ -50,10 +51,6 @@ export function readBlocks(text: string, isUnfinished = false): { block: Markdow
     if (!block) return blocks;
     blocks.push({ block, source: lines.slice(from, reader.at).join("\n") });
   }
-}
-
-function isInFence(lines: readonly string[]): boolean {
-  return lines.filter((line) => fence.test(line)).length % 2 === 1;
 }
 
 /** Reads lines one block after the other. */

@@ -84,14 +84,17 @@ export function readInline(source: string, isUnfinished = false): Span[] {
     const found = bracket && match(target);
     const isCut = !found && isUnfinished && /^(\([^)]*)?$/.test(text.slice(at, at + 2_000));
     if (!bracket || !(found || isCut)) return say("]");
-    const href = found ? unescaped(found[1] ?? found[2] ?? "") : "";
+    const address = found?.[1] ?? found?.[2] ?? "";
+    const href = address.replace(/\\([!-/:-@[-`{-~])/g, "$1").replaceAll("&amp;", "&");
     if (!found) at = text.length;
     pair(runs.splice(bracket.runs));
     const inner = pieces.splice(bracket.at + 1).map((piece): Span | Run => {
       return "type" in piece && piece.type === "link" ? { type: "text", text: piece.text } : piece;
     });
-    if (bracket.isImage) pieces[bracket.at] = { type: "image", text: plainOf(inner), href };
-    else {
+    if (bracket.isImage) {
+      const text = inner.map((piece) => ("text" in piece ? piece.text : "")).join("");
+      pieces[bracket.at] = { type: "image", text, href };
+    } else {
       pieces[bracket.at] = { type: "open", tag: "a", href };
       for (const piece of inner) pieces.push(piece);
       pieces.push({ type: "close" });
@@ -264,14 +267,6 @@ function openToTheEnd(run: Run): Span {
 function spansOf({ mark, left, closing, opening }: Run): Span[] {
   const rest: Span[] = left > 0 ? [{ type: "text", text: mark.repeat(left) }] : [];
   return [...closing, ...rest, ...opening];
-}
-
-function plainOf(pieces: readonly (Span | Run)[]): string {
-  return pieces.map((piece) => ("text" in piece ? piece.text : "")).join("");
-}
-
-function unescaped(address: string): string {
-  return address.replace(/\\([!-/:-@[-`{-~])/g, "$1").replaceAll("&amp;", "&");
 }
 
 /** An address in a text, after its `https://`, without the marks of the sentence behind it. */
