@@ -77,6 +77,7 @@ export class OpenConversation {
     const [found, newest] = await Promise.all([client.conversations.get(id), newestOf(client, id)]);
     const opened = new OpenConversation(client, found, options);
     await fill(opened.#seen, newest);
+    opened.#seen.news.splice(0); // it was said before
     const [last] = newest.data;
     opened.#seen.told = (last?.completedAt ? last.id : last?.after) ?? ""; // the end of a reply that runs is to be told
     void follow(opened.#seen);

@@ -44,13 +44,13 @@ export async function fill(seen: SeenConversation, newest: Page<MessageResource>
   }
 }
 
-/** Takes messages that were read. Once it is open, what is newer than `newest`, the newest that was known, was said meanwhile. */
+/** Takes messages that were read. What is newer than `newest`, the newest that was known, was said meanwhile. */
 export function takePage(
   seen: SeenConversation,
   { data }: Page<MessageResource>,
   newest = seen.known.newest,
 ): void {
-  for (const message of data.toReversed()) put(seen, message, seen.told !== undefined && message.id > newest);
+  for (const message of data.toReversed()) put(seen, message, message.id > newest);
 }
 
 /** Whether less is known of the path than a page of it. */

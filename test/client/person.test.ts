@@ -261,6 +261,20 @@ describe("an open conversation in which a person answers", () => {
     conversation.close();
   });
 
+  test("is heard of what is said before the stream of a new conversation is open", async () => {
+    const { chat, device, client, id } = await open();
+    await using _ = chat;
+    const said = createGate();
+    device.hinder = (what) => what.includes("/stream") && said.opened;
+    const conversation = await device.open(await client.conversations.get(id));
+    await conversation.handTo("person");
+    await client.messages.say(id, { content: "I am here.", author: "Eva" });
+    said.open();
+    await shows(device, conversation, "Eva");
+    assert.deepEqual(device.heard, ["I am here."]);
+    conversation.close();
+  });
+
   test("is asked for and handed back; what waited stays, and the twin answers again", async () => {
     const { chat, device, client, id } = await open();
     await using _ = chat;
