@@ -111,7 +111,7 @@ const mostHeads = 10_000;
 const mostCached = 256 * 1024 * 1024;
 /** What a text takes while it is kept, with its index, for each of its bytes, and for each line, which may be a section. */
 const cachedPerByte = 2;
-const cachedPerLine = 256;
+const cachedPerLine = 448;
 /** What a twin takes besides its texts. */
 const cachedPerTwin = 4_096;
 

@@ -881,7 +881,7 @@ describe("twins that their owners make", () => {
     };
     await using service = await open({ store, engines: { knowledge: createEchoEngine() } });
     for (const id of ["one", "two", "three"])
-      await service.made(`${id}/file`, `---\nname: Odd\n---\n\n${id}\n${"a\n".repeat(399_000)}`);
+      await service.made(`${id}/file`, `---\nname: Odd\n---\n\n${id}\n${"a\n".repeat(200_000)}`);
     const isReadFor = async (id: string) => {
       read.length = 0;
       assert.equal((await service.ask("Hello?", id)).status, 200);
