@@ -184,8 +184,8 @@ const writes: readonly (readonly [
   ["j", "POST", "a version, restored", "/twins/own/versions/1/restore", undefined, inParts],
   ["j", "DELETE", "a document, deleted", "/twins/own/documents/long.md", undefined, inParts],
   ["j", "DELETE", "a twin, deleted", "/twins/own"],
-  ["j", "POST", "a key with a name of 100 characters", "/auth/api-keys", { name: costly.repeat(100) }],
   ["j", "POST", "a key, rotated", "/auth/api-keys/key_{n}/rotate", {}],
+  ["j", "POST", "a key with a name of 100 characters", "/auth/api-keys", { name: costly.repeat(100) }],
   ["j", "DELETE", "a key, revoked", "/auth/api-keys/key_{n}"],
   [
     "j",
