@@ -137,13 +137,17 @@ export async function sendIntoNew(
   });
 }
 
+/** How often a conversation is looked for that is deleted before a message is in it. */
+const mostSearches = 10;
+
 /** Finds a conversation and sends into it, again where it is deleted in between, as by an equal request that was refused. */
 export async function sendWhereItIs(send: () => Promise<Sent>): Promise<Sent> {
-  for (;;) {
+  for (let searches = 1; ; searches++) {
     try {
       return await send();
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== "conversation_not_found") throw error;
+      const isGone = error instanceof ApiError && error.code === "conversation_not_found";
+      if (!isGone || searches === mostSearches) throw error;
     }
   }
 }
