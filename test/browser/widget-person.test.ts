@@ -93,7 +93,8 @@ for (const { name, skip, start } of representativeBrowsers) {
       await using page = await askForPerson(undefined, /Failed to load|NetworkError/);
       await write(page, "Yes");
       await page.locator("twin-chat [part~=user]:not([aria-busy])", { hasText: "Yes" }).waitFor();
-      await page.route("**/messages/stream", (route) => route.abort());
+      // No answer at all: what is sent again as the page is left may pass by the route.
+      await page.route("**/messages/stream", () => {});
       for (const content of ["Yes", "Two", "Three"]) await write(page, content);
       await page.locator("twin-chat [part~=user]", { hasText: "Three" }).waitFor();
       await page.reload();
