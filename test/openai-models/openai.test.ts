@@ -134,7 +134,8 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.ok(bytesRead < ofPiece * 1024 * 1024, String(bytesRead));
     });
 
-    test("a compressed answer is received as fast as it is unpacked", async (t) => {
+    const oneMember = "Deno" in globalThis && "Deno refuses a gzip answer of several members";
+    test("a compressed answer is received as fast as it is unpacked", { skip: oneMember }, async (t) => {
       const nothing = Buffer.concat(Array<Uint8Array>(50_000).fill(gzipSync("")));
       let sent = 0;
       const { server } = await start(t, transport, [
