@@ -134,7 +134,7 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.ok(bytesRead < ofPiece * 1024 * 1024, String(bytesRead));
     });
 
-    const oneMember = "Deno" in globalThis && "Deno refuses a gzip answer of several members";
+    const oneMember = runtime === "deno" && "Deno refuses a gzip answer of several members";
     test("a compressed answer is received as fast as it is unpacked", { skip: oneMember }, async (t) => {
       const nothing = Buffer.concat(Array<Uint8Array>(50_000).fill(gzipSync("")));
       let sent = 0;
@@ -165,7 +165,8 @@ for (const [name, transport] of Object.entries(transports)) {
       assert.ok(sent < 12_000_000, `${sent} bytes are sent before a million is unpacked`);
     });
 
-    test("others have their turn while a model sends as fast as it can", async (t) => {
+    const long = runtime === "bun" && "Bun's fetch gives pieces of up to a megabyte";
+    test("others have their turn while a model sends as fast as it can", { skip: long }, async (t) => {
       const { out, reply } = await start(t, transport, [
         model.send(model.delta("a".repeat(1_000)).repeat(4_000) + model.completion("!")),
       ]);
