@@ -46,6 +46,7 @@ export function replyMethods(driver: SqlDriver): ReplyStore {
         length: 2,
         answeredBy: "twin",
         isUndecided: !begin.decides,
+        choosesTwin: begin.choosesTwin,
       } as const;
       const stored = await storeMessage(driver, begin, needs, (way) => beginStatements(begin, way));
       if ("result" in stored) return stored;
@@ -202,12 +203,14 @@ interface Needs {
   readonly answeredBy: Answerer | undefined;
   /** Whether no calls may wait with the message that it goes on from. */
   readonly isUndecided: boolean;
+  /** The twin that the conversation has, or is to have. Default: any. */
+  readonly choosesTwin?: string | undefined;
 }
 
 /** How a message continues a conversation. */
 interface Way {
   /** The twin that it chooses. Undefined: there is one. */
-  readonly chooses: string | undefined;
+  readonly choosesTwin: string | undefined;
   /** The path that it goes on from, and then the path with it. */
   readonly path: MessagePath;
   /** The number of the message that it goes on from, if that is not the one before it in the log. */
@@ -225,7 +228,10 @@ async function countBranches(driver: SqlDriver, conversationId: string): Promise
   return Number(row?.branches);
 }
 
-function beginStatements(begin: BeginReply, { path, from, before, replaces, chooses }: Way): SqlStatement[] {
+function beginStatements(
+  begin: BeginReply,
+  { path, from, before, replaces, choosesTwin }: Way,
+): SqlStatement[] {
   const {
     owner,
     endUser = null,
@@ -243,7 +249,7 @@ function beginStatements(begin: BeginReply, { path, from, before, replaces, choo
   return [
     ...(claim ? [makeClaim(claim, reply.id)] : []),
     ...(replaces ? endStatements(replaces) : []),
-    ...(chooses === undefined ? [] : chooseTwin(owner, conversationId, chooses)),
+    ...(choosesTwin === undefined ? [] : chooseTwin(owner, conversationId, choosesTwin)),
     {
       sql: takeConversation,
       params: [
@@ -377,11 +383,9 @@ const answerQuestions = `UPDATE messages SET unanswered = NULL
  */
 async function findWay(
   driver: SqlDriver,
-  message: BeginReply | AddMessage,
-  { first: { conversationId, seq, after }, answeredBy, isUndecided }: Needs,
+  { owner, endUser, claim, forkAt, replaces }: BeginReply | AddMessage,
+  { first: { conversationId, seq, after }, answeredBy, isUndecided, choosesTwin }: Needs,
 ): Promise<NotStored | Way> {
-  const { owner, endUser, claim, forkAt, replaces } = message;
-  const chooses = "choosesTwin" in message ? message.choosesTwin : undefined;
   const sql = `SELECT reply_id, log_length, path, last_message_id, answered_by, twin_id,
       (SELECT lease_holder FROM messages WHERE id = reply_id) AS holder,
       (SELECT pending_calls FROM messages WHERE id = $4) AS waiting
@@ -390,7 +394,8 @@ async function findWay(
   const made = claim && !claim.replaces ? await findClaim(driver, claim) : undefined;
   if (made) return { result: "claimed", claim: made };
   if (!row) return { result: "not_found" };
-  if (chooses !== undefined && ![chooses, ""].includes(String(row.twin_id))) return { result: "other_twin" };
+  if (choosesTwin !== undefined && ![choosesTwin, ""].includes(String(row.twin_id)))
+    return { result: "other_twin" };
   const replyId = textOrNull(row.reply_id);
   const { holder = row.holder } = replaces ?? {};
   if (replyId !== null && (replyId !== replaces?.id || row.holder !== holder))
@@ -411,7 +416,7 @@ async function findWay(
     return { result: "too_many_branches" };
   }
   return {
-    chooses: row.twin_id === "" ? chooses : undefined,
+    choosesTwin: row.twin_id === "" ? choosesTwin : undefined,
     path: upTo,
     from: isBranch ? from : null,
     before: textOrNull(row.path),
@@ -426,12 +431,11 @@ async function storeMessage(
   needs: Needs,
   statements: (way: Way) => readonly SqlStatement[],
 ): Promise<NotStored | { readonly rows: readonly (readonly SqlRow[])[] }> {
-  const { first, length } = needs;
+  const { first, length, choosesTwin } = needs;
   const { forkAt, replaces } = message;
   const reserves = "reserves" in message ? message.reserves : undefined;
-  const chooses = "choosesTwin" in message ? message.choosesTwin : undefined;
   let way: Way | undefined =
-    forkAt === undefined ? { path: null, from: null, before: null, replaces, chooses } : undefined;
+    forkAt === undefined ? { path: null, from: null, before: null, replaces, choosesTwin } : undefined;
   for (;;) {
     const grown = way && { ...way, path: withMessages(way.path, first.seq, first.seq + length) };
     const batch = grown && statements(grown);
