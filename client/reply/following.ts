@@ -64,8 +64,8 @@ export async function* follow(following: Following): AsyncGenerator<StreamEvent,
       const usual = position.messageId === undefined ? undefined : retriesOfRunning;
       const most = requests.maxRetriesOf({ maxRetries }, usual);
       // A reply that runs is worth waiting for, even if the limit of requests is reached meanwhile.
-      const isRunning = position.messageId !== undefined && error instanceof RateLimitError;
-      await failures.wait(error, isPassing(error) || isRunning, most, signal);
+      const isLimited = position.messageId !== undefined && error instanceof RateLimitError;
+      await failures.wait(error, isPassing(error) || isLimited, most, signal);
     }
   }
 }
