@@ -8,7 +8,7 @@ import { yieldThread } from "../core/base/in-parts.ts";
 import { measureJson } from "../core/base/json.ts";
 
 /** What all answers that are being read hold together, in bytes: 32 MiB. */
-const mostAtOnce = 2 ** 25;
+const mostAtOnce = 33_554_432;
 
 let heldBytes = 0;
 
