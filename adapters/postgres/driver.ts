@@ -12,7 +12,7 @@ import { StoreUnavailable } from "../../core/store/store.ts";
 import type { BatchResult, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../sql/driver.ts";
 import { codeOf } from "../system.ts";
 
-/** How often a transaction is repeated that lost against another. */
+/** How often a transaction is repeated that had no effect: it lost against another, or its connection only reads. */
 const maxRetries = 3;
 
 /**
@@ -39,8 +39,8 @@ export function createPostgresDriver(pool: Pool): SqlDriver {
       }
       return await withClient(pool, (client) => runTransaction(client, statements));
     } catch (error) {
-      const isLost = isServerError(error) && ["40001", "40P01"].includes(error.code); // against another, or a deadlock
-      if (retries > 0 && isLost) return runBatch(statements, retries - 1);
+      const isRepeated = isServerError(error) && ["40001", "40P01", readOnly].includes(error.code);
+      if (retries > 0 && isRepeated) return runBatch(statements, retries - 1);
       throw error;
     }
   }
@@ -221,8 +221,11 @@ function isServerError(error: unknown): error is ServerError {
  * lead to one that accepts writes, but a busy connection would stay with the first.
  */
 function isOver({ code }: ServerError): boolean {
-  return code.startsWith("57P") || code.startsWith("08") || ["25P03", "25P04", "25006"].includes(code);
+  return code.startsWith("57P") || code.startsWith("08") || ["25P03", "25P04", readOnly].includes(code);
 }
+
+/** A write on a connection that only reads, such as one from before a failover. Another one may lead to the primary. */
+const readOnly = "25006";
 
 /** Whether `query_timeout` was over. */
 export function wasGivenUp(error: unknown): boolean {

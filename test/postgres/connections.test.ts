@@ -18,7 +18,7 @@ describe("connections to PostgreSQL", { skip }, () => {
   const shared = sharedDatabase();
 
   test("connections killed while in use cause temporary failures, and lose nothing that was acknowledged", async () => {
-    const database = await openPostgres(shared.url, { maxConnections: 4 });
+    await using database = await openPostgres(shared.url, { maxConnections: 4 });
     await using admin = await connect(shared.url);
     let killing = true;
     let [stored, failed] = [0, 0];
@@ -43,7 +43,6 @@ describe("connections to PostgreSQL", { skip }, () => {
     const [row] = (await admin.query("SELECT count(*) FROM conversations WHERE owner LIKE 'killed-%'")).rows;
     assert.ok(Number(row?.count) >= stored, "what was acknowledged is stored");
     await until("the store answers", 5000, () => passes(() => database.store.ping()));
-    await database.close();
   });
 
   test("a connection is still usable after its transaction failed", async () => {
@@ -94,7 +93,7 @@ describe("connections to PostgreSQL", { skip }, () => {
   }
 
   test("closing waits for pending calls, however many more than connections they are, and refuses later ones", async () => {
-    const database = await openPostgres(shared.url, { maxConnections: 1 });
+    await using database = await openPostgres(shared.url, { maxConnections: 1 });
     const begun = Array.from({ length: 20 }, () =>
       database.store.createConversation(conversation("closing")),
     );
@@ -104,32 +103,29 @@ describe("connections to PostgreSQL", { skip }, () => {
   });
 
   test("closing does not wait for a network that has just frozen", { timeout: 20_000 }, async () => {
-    const network = await openNetwork(shared.url);
-    const database = await openPostgres(network.url);
+    using network = await openNetwork(shared.url);
+    await using database = await openPostgres(network.url);
     await database.store.ping();
     await until("it is listening for signals", 5000, async () => network.connections > 1);
     network.freeze();
     await database.close();
-    network.close();
   });
 
   test("when all connections freeze at once, one call fails, and the next ones get new connections", {
     timeout: 30_000,
   }, async () => {
-    const network = await openNetwork(shared.url);
-    const database = await openPostgres(network.url, { maxConnections: 4 });
+    using network = await openNetwork(shared.url);
+    await using database = await openPostgres(network.url, { maxConnections: 4 });
     await Promise.all(Array.from({ length: 40 }, () => database.store.ping()));
     assert.ok(network.connections > 4, `${network.connections} connections`);
     network.freeze();
     await assert.rejects(database.store.ping(), StoreUnavailable);
     await Promise.all(Array.from({ length: 8 }, () => database.store.ping()));
-    await database.close();
-    network.close();
   });
 
   test("connections to a server that is read-only, as after a failover, are replaced", async () => {
     await using fresh = await createDatabase();
-    const database = await openPostgres(fresh.url);
+    await using database = await openPostgres(fresh.url);
     await using admin = await connect(fresh.url);
     const readOnly = `DATABASE ${new URL(fresh.url).pathname.slice(1)} SET default_transaction_read_only`;
     await admin.query(`ALTER ${readOnly} = on`); // applies to new connections
@@ -139,18 +135,18 @@ describe("connections to PostgreSQL", { skip }, () => {
       const error = await database.store.createConversation(conversation("a")).catch(causeOf);
       return /read-only/.test(String(error));
     });
+    await Promise.all(Array.from({ length: 3 }, () => database.store.ping())); // on as many connections
     await assert.rejects(database.limiter.take("key", { capacity: 200 }), StoreUnavailable);
 
     await admin.query(`ALTER ${readOnly} = off`);
     await database.store.createConversation(conversation("a"));
     assert.equal((await database.limiter.take("key", { capacity: 200 })).allowed, true);
-    await database.close();
   });
 
   test("a database that accepts no connections or was renamed is unavailable, and is used again when it is back", async () => {
     await using fresh = await createDatabase();
     await using admin = await connect(shared.url);
-    const database = await openPostgres(fresh.url);
+    await using database = await openPostgres(fresh.url);
     const name = new URL(fresh.url).pathname.slice(1);
     const refusal = async () => String(await database.store.ping().catch(causeOf));
     await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
@@ -162,7 +158,6 @@ describe("connections to PostgreSQL", { skip }, () => {
     await admin.query(`ALTER DATABASE ${name}_away RENAME TO ${name}`);
     await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
     await database.store.ping();
-    await database.close();
   });
 
   test("a signal reaches the other processes, and does so again after their connection was lost", async () => {

@@ -40,7 +40,7 @@ export async function openNetwork(server: string, lastWords?: string) {
     moveTo(other: number) {
       leadsTo = other;
     },
-    close() {
+    [Symbol.dispose]() {
       for (const socket of sockets) socket.destroy();
       proxy.close();
     },

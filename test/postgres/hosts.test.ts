@@ -49,7 +49,7 @@ describe("PostgreSQL", { skip: skipWithoutPrograms }, () => {
     const url = `postgres://postgres@${hosts}/postgres?target_session_attrs=read-write`;
     const said: string[] = [];
     const log: Log = (level, message) => level === "warn" && said.push(message);
-    const database = await openPostgres(url, { log });
+    await using database = await openPostgres(url, { log });
     await database.store.createConversation(conversation("alice", { id: "conv_1" }));
     await setReadOnly(one.url, "off");
     other.stop();
@@ -59,7 +59,6 @@ describe("PostgreSQL", { skip: skipWithoutPrograms }, () => {
         () => false,
       ),
     );
-    await database.close();
     await using admin = await connect(one.url);
     assert.deepEqual((await admin.query("SELECT id FROM conversations")).rows, [{ id: "conv_2" }]);
     assert.ok(said.includes("another host of PostgreSQL accepts writes now"), said.join());
@@ -77,7 +76,7 @@ describe("two hosts that accept writes", { skip: skipWithoutPrograms }, () => {
       await (await openPostgres(server.url)).close();
     }
     const hosts = [old, promoted].map(({ url }) => new URL(url).host).join(",");
-    const database = await openPostgres(`postgres://postgres@${hosts}/postgres`);
+    await using database = await openPostgres(`postgres://postgres@${hosts}/postgres`);
     await database.store.createConversation(conversation("alice", { id: "conv_1" }));
     {
       await using admin = await connect(promoted.url);
@@ -105,7 +104,6 @@ describe("two hosts that accept writes", { skip: skipWithoutPrograms }, () => {
       await admin.query("SELECT pg_notify('twins', 'stop there')");
       return heard.includes("there");
     });
-    await database.close();
   });
 });
 
@@ -122,7 +120,7 @@ describe("a role", { skip }, () => {
     await admin.query(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
     const url = new URL(shared.url);
     url.username = role;
-    const database = await openPostgres(url.href, { maxConnections: 10 });
+    await using database = await openPostgres(url.href, { maxConnections: 10 });
     const writes = Array.from({ length: 60 }, (_, n) =>
       database.store.createConversation(conversation(`narrow ${n}`, { id: `conv_${n}` })),
     );

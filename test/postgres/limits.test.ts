@@ -27,10 +27,9 @@ describe("limits in PostgreSQL", { skip }, () => {
     await Promise.all(databases.map((database) => database.close()));
   });
 
-  test("a bucket from before the database's clock was set back counts down again once it is looked at", async (t) => {
-    const database = await openPostgres(shared.url);
+  test("a bucket from before the database's clock was set back counts down again once it is looked at", async () => {
+    await using database = await openPostgres(shared.url);
     await using admin = await connect(shared.url);
-    t.after(() => database.close());
     const [id, policy] = [randomUUID(), { capacity: 200 }];
     const inTwoHours = (Date.now() + 7_200_000) * 1000;
     const insert = "INSERT INTO rate_buckets (id, debt, at) VALUES ($1, 3600000000, $2)";
@@ -40,10 +39,10 @@ describe("limits in PostgreSQL", { skip }, () => {
   });
 
   test("a take whose connection breaks is retried once", async (t) => {
-    const database = await openPostgres(shared.url);
+    await using database = await openPostgres(shared.url);
     // Two, because a transaction keeps seeing the connections that it saw first.
     const [admin, killer] = await Promise.all([connect(shared.url), connect(shared.url)]);
-    t.after(() => Promise.all([admin.end(), killer.end(), database.close()]));
+    t.after(() => Promise.all([admin.end(), killer.end()]));
     const [id, policy] = [randomUUID(), { capacity: 200 }];
     await database.limiter.take(id, policy);
     await admin.query("BEGIN");
@@ -58,9 +57,8 @@ describe("limits in PostgreSQL", { skip }, () => {
     assert.equal((await taking).allowed, true);
   });
 
-  test("a process that was too busy to connect in time does not blame the database for it", async (t) => {
-    const database = await openPostgres(shared.url);
-    t.after(() => database.close());
+  test("a process that was too busy to connect in time does not blame the database for it", async () => {
+    await using database = await openPostgres(shared.url);
     const taking = database.limiter.take(randomUUID(), { capacity: 200 });
     const busyUntil = performance.now() + 2_500;
     while (performance.now() < busyUntil);
@@ -71,7 +69,7 @@ describe("limits in PostgreSQL", { skip }, () => {
     await using fresh = await createDatabase();
     await (await openPostgres(fresh.url)).close();
     await using admin = await connect(fresh.url);
-    const database = await openPostgres(fresh.url);
+    await using database = await openPostgres(fresh.url);
     for (const takes of [1, 10_000]) {
       await admin.query(`INSERT INTO rate_buckets (id, debt, at)
         SELECT 'rests ' || n, 18000000, 0 FROM generate_series(1, 100) AS n`);
@@ -82,7 +80,6 @@ describe("limits in PostgreSQL", { skip }, () => {
         return rows.length === 1 && rows[0]?.id === "is used";
       });
     }
-    await database.close();
   });
 });
 

@@ -170,11 +170,10 @@ describe("starting on PostgreSQL", { skip }, () => {
   });
 
   test("a start fails if PostgreSQL stops answering after the login", { timeout: 30_000 }, async () => {
-    const network = await openNetwork(shared.url, "SHOW server_encoding");
+    using network = await openNetwork(shared.url, "SHOW server_encoding");
     await assert.rejects(openPostgres(network.url), {
       message: "The PostgreSQL database cannot be used: it does not answer.",
     });
-    network.close();
   });
 
   test("a database with a newer schema version is refused with a line that says so", async () => {

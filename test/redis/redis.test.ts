@@ -272,8 +272,7 @@ describe("a connection to Redis", { skip: skipWithoutRedis }, () => {
   ] as const) {
     test(`a Redis that ${what} is abandoned for the one that its address now leads to`, async (t) => {
       const [first, second] = [await startRedis(t), await startRedis(t)];
-      const address = await openNetwork(first.url);
-      t.after(address.close);
+      using address = await openNetwork(first.url);
       const { limiter, entries } = await open(t, address.url);
       await limiter.take("key", policy);
       await fail(first);

@@ -187,22 +187,21 @@ describe("a step in PostgreSQL", { skip: await skipWithoutPostgres() }, () => {
 
   test("a process of the version before goes on beside it, and another one starts, which leaves the version", async () => {
     await using database = await createDatabase();
-    const running = await openPostgres(database.url);
+    await using running = await openPostgres(database.url);
     await (await open(database.url, later)).close();
     await running.store.ping();
-    const restarted = await openPostgres(database.url);
+    await using restarted = await openPostgres(database.url);
     await restarted.store.ping();
     assert.deepEqual(await versionOf(database.url), {
       version: schemaVersion + 1,
       oldest,
       changed: true,
     });
-    await Promise.all([running.close(), restarted.close()]);
   });
 
   test("one that earlier processes cannot go on beside waits for nobody: it is refused while they run", async () => {
     await using database = await createDatabase();
-    const running = await openPostgres(database.url);
+    await using running = await openPostgres(database.url);
     await running.store.ping(); // it is connected
     await assert.rejects(
       open(database.url, [...steps, addAlone]),
