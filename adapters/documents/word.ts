@@ -5,10 +5,12 @@
  * @module
  */
 
-import { type Repeats, repeat, roomForRepeats } from "../../knowledge/text/repeats.ts";
+import { roomForRepeats } from "../../knowledge/text/repeats.ts";
 import { DocumentError } from "./text.ts";
-import { outlineLevel, readNumbering, readStyles, type WordStyle } from "./word-styles.ts";
-import { childOf, type Element, elementsIn, isOn, propertyOf, readXml } from "./xml.ts";
+import { escapeHtml, inlineHtml, type Link, noteName, type References, SpanReader } from "./word-spans.ts";
+import { type ListLabel, outlineLevel, readNumbering, readStyles, type WordStyle } from "./word-styles.ts";
+import { WordTable } from "./word-tables.ts";
+import { childOf, type Element, elementsIn, propertyOf, readXml } from "./xml.ts";
 import { openZip } from "./zip.ts";
 
 /**
@@ -36,23 +38,18 @@ function toHtml(part: (name: string) => Uint8Array | undefined): string {
   const beside = (file: string) => name.replace(/[^/]*$/u, file);
   const text = part(name);
   if (!text) throw new DocumentError("cannot be read as Word.");
-  const reader = new WordReader({
+  const references: References = {
     repeats: roomForRepeats(text),
     styleOf: readStyles(part(beside("styles.xml"))),
-    labelOf: readNumbering(part(beside("numbering.xml"))),
     links: linksOf(part(name.replace(/([^/]*)$/u, "_rels/$1.rels"))),
     notes: new Map([
       ...notesOf(part(beside("footnotes.xml")), "w:footnote"),
       ...notesOf(part(beside("endnotes.xml")), "w:endnote"),
     ]),
-  });
+  };
+  const reader = new WordReader(references, readNumbering(part(beside("numbering.xml"))));
   reader.read(text);
   return reader.end();
-}
-
-interface Link {
-  readonly kind: string;
-  readonly target: string;
 }
 
 function linksOf(bytes: Uint8Array | undefined): Map<string, Link> {
@@ -93,15 +90,6 @@ function isUnseen(name: string, parent: string | undefined): boolean {
   return unseen.has(name) && parent !== "w:trPr";
 }
 
-/** What of a paragraph is written in one way. */
-interface Span {
-  readonly text: string;
-  readonly bold: boolean;
-  readonly struck: boolean;
-  readonly raised: boolean;
-  readonly href: string | undefined;
-}
-
 /** A short paragraph: it may be meant as a heading where no style says which ones are. */
 interface Short {
   readonly html: string;
@@ -111,58 +99,24 @@ interface Short {
   readonly size: number;
 }
 
-interface Table {
-  readonly rows: string[];
-  /** What the last row says, by the columns in which its cells begin. */
-  above: ReadonlyMap<number, string>;
-  own: Map<number, string>;
-  cells: { readonly html: string; readonly span: number }[];
-  /** Where the next cell begins. */
-  column: number;
-  /** Where the text of the cell begins in what is written. */
-  from: number;
-  cell: Element | undefined;
-  isHead: boolean;
-  isDeleted: boolean;
-}
-
-function addCell(table: Table, html: string, span: number): void {
-  table.own.set(table.column, html);
-  table.cells.push({ html, span });
-  table.column += span;
-}
-
 class WordReader {
-  readonly #styleOf: (id: string | undefined) => WordStyle;
+  readonly #references: References;
+  readonly #spans: SpanReader;
   readonly #labelOf: ReturnType<typeof readNumbering>;
-  readonly #links: ReadonlyMap<string, Link>;
-  readonly #notes: ReadonlyMap<string, Element>;
-  /** Of cells that are merged, and of addresses. */
-  readonly #repeats: Repeats;
-  readonly #out: (string | Short)[] = [];
-  readonly #tables: Table[] = [];
+  /** What is written: of the document and, where a cell is open, of each cell around it. */
+  readonly #written: (string | Short)[][] = [[]];
+  readonly #tables: WordTable[] = [];
   /** The tags of the lists that are open. */
   readonly #lists: string[] = [];
-  readonly #told = new Set<string>();
-  /** For each field that is open, whether it is a table of contents. */
-  readonly #fields: boolean[] = [];
   readonly #sizes = new Map<number, number>();
   #letters = 0;
   #title = 0;
   #hasHeadings = false;
 
-  constructor(parts: {
-    styleOf: (id: string | undefined) => WordStyle;
-    labelOf: ReturnType<typeof readNumbering>;
-    links: ReadonlyMap<string, Link>;
-    notes: ReadonlyMap<string, Element>;
-    repeats: Repeats;
-  }) {
-    this.#styleOf = parts.styleOf;
-    this.#labelOf = parts.labelOf;
-    this.#links = parts.links;
-    this.#notes = parts.notes;
-    this.#repeats = parts.repeats;
+  constructor(references: References, labelOf: ReturnType<typeof readNumbering>) {
+    this.#references = references;
+    this.#spans = new SpanReader(references);
+    this.#labelOf = labelOf;
   }
 
   read(bytes: Uint8Array): void {
@@ -172,8 +126,8 @@ class WordReader {
       element: (element) => {
         const table = this.#tables.at(-1);
         if (element.name === "w:p") this.#paragraph(element);
-        else if (table && element.name === "w:tcPr") table.cell = element;
-        else if (table && element.name === "w:trPr") this.#rowProperties(table, element);
+        else if (element.name === "w:tcPr") table?.readCell(element);
+        else table?.readRow(element);
       },
       open: (name) => this.#open(name),
       close: (name) => this.#close(name),
@@ -182,9 +136,9 @@ class WordReader {
 
   end(): string {
     this.#endLists();
-    const notes = [...this.#told].map((key) => {
-      const texts = elementsIn(this.#notes.get(key)).map((paragraph) =>
-        this.#inline(this.#spansOf(paragraph), false),
+    const notes = [...this.#spans.told].map((key) => {
+      const texts = elementsIn(this.#references.notes.get(key)).map((paragraph) =>
+        inlineHtml(this.#spans.spansOf(paragraph), false),
       );
       return `<p>[^${noteName(key)}]: ${texts.join(" ").trim()}</p>`;
     });
@@ -207,33 +161,21 @@ class WordReader {
     return part.size > 1.3 * body ? 1 : part.size > 1.15 * body ? 2 : 3;
   }
 
+  get #out(): (string | Short)[] {
+    return this.#written.at(-1) ?? [];
+  }
+
   #open(name: string): void {
     if (name === "w:tbl") {
       this.#endLists();
-      this.#tables.push({
-        rows: [],
-        above: new Map(),
-        own: new Map(),
-        cells: [],
-        column: 0,
-        from: 0,
-        cell: undefined,
-        isHead: false,
-        isDeleted: false,
-      });
+      this.#tables.push(new WordTable(this.#references.repeats));
     }
     const table = this.#tables.at(-1);
-    if (!table) return;
-    if (name === "w:tr")
-      Object.assign(table, { own: new Map(), cells: [], column: 0, isHead: false, isDeleted: false });
-    if (name === "w:tc") Object.assign(table, { from: this.#out.length, cell: undefined });
-  }
-
-  #rowProperties(table: Table, element: Element): void {
-    table.isHead = isOn(element, "w:tblHeader") === true;
-    table.isDeleted = childOf(element, "w:del") !== undefined;
-    for (let left = Number(propertyOf(element, "w:gridBefore") ?? 0); left > 0 && left < 100; left--)
-      addCell(table, "", 1);
+    if (name === "w:tr") table?.beginRow();
+    if (table && name === "w:tc") {
+      table.beginCell();
+      this.#written.push([]);
+    }
   }
 
   #close(name: string): void {
@@ -241,37 +183,19 @@ class WordReader {
     if (!table) return;
     if (name === "w:tc") {
       this.#endLists();
-      const own = this.#out
-        .splice(table.from)
-        .filter((part) => typeof part === "string")
-        .join("");
-      const merge = childOf(table.cell, "w:vMerge");
-      const goesOn = merge && merge.attributes["w:val"] !== "restart";
-      // A cell that is merged with the one above stands in this row, too.
-      const above = (goesOn && table.above.get(table.column)) || "";
-      const html = above !== "" && repeat(this.#repeats, above) ? above : own;
-      addCell(
-        table,
-        html,
-        Math.min(100, Math.max(1, Number(propertyOf(table.cell, "w:gridSpan") ?? 1) || 1)),
-      );
+      table.endCell((this.#written.pop() ?? []).join(""));
     }
-    if (name === "w:tr" && !table.isDeleted) {
-      const tag = table.isHead ? "th" : "td";
-      const cells = table.cells.map(({ html, span }) => `<${tag} colspan="${span}">${html}</${tag}>`);
-      table.rows.push(`<tr>${cells.join("")}</tr>`);
-      table.above = table.own;
-    }
+    if (name === "w:tr") table.endRow();
     if (name === "w:tbl") {
       this.#tables.pop();
-      this.#out.push(`<table>${table.rows.join("")}</table>`);
+      this.#out.push(table.toHtml());
     }
   }
 
   #paragraph(element: Element): void {
     const properties = childOf(element, "w:pPr");
-    const style = this.#styleOf(propertyOf(properties, "w:pStyle"));
-    const spans = this.#spansOf(element, style);
+    const style = this.#references.styleOf(propertyOf(properties, "w:pStyle"));
+    const spans = this.#spans.spansOf(element, style);
     const text = spans
       .map((span) => span.text)
       .join("")
@@ -288,7 +212,7 @@ class WordReader {
       this.#heading(level, text, label?.text ?? "");
       return;
     }
-    const html = this.#inline(spans, true);
+    const html = inlineHtml(spans, true);
     const isBold = spans.every((span) => span.bold || span.text.trim() === "");
     // A bold line with a number is a heading rather than an item.
     if (label && !(isBold && label.text !== "")) {
@@ -335,119 +259,12 @@ class WordReader {
   #endLists(): void {
     while (this.#lists.length > 0) this.#out.push(`</li></${this.#lists.pop()}>`);
   }
-
-  #inline(spans: readonly Span[], marksBold: boolean): string {
-    const merged: Span[] = [];
-    for (const span of spans) {
-      const last = merged.at(-1);
-      const isAlike =
-        last?.bold === span.bold &&
-        last.struck === span.struck &&
-        last.raised === span.raised &&
-        last.href === span.href;
-      if (last && isAlike) merged[merged.length - 1] = { ...last, text: last.text + span.text };
-      else merged.push(span);
-    }
-    const html = merged.map(({ text, bold, struck, raised, href }) => {
-      let written = escapeHtml(text).replaceAll("\n", "<br>");
-      if (raised) written = `<sup>${written}</sup>`;
-      if (struck) written = `<s>${written}</s>`;
-      if (bold && marksBold && text.trim() !== "") written = `<b>${written}</b>`;
-      return href === undefined ? written : `<a href="${escapeHtml(href)}">${written}</a>`;
-    });
-    return html.join("").replace(/(?:<br>|\s)+$/u, "");
-  }
-
-  /** What a paragraph says. */
-  #spansOf(paragraph: Element, style: WordStyle = {}, href?: string): Span[] {
-    return elementsIn(paragraph).flatMap((element) => {
-      if (element.name === "w:r") return this.#run(element, style, href);
-      if (element.name === "w:hyperlink") {
-        const { target = "" } = this.#links.get(element.attributes["r:id"] ?? "") ?? {};
-        const leads = /^(?:https?|mailto):/iu.test(target) && repeat(this.#repeats, target);
-        return this.#spansOf(element, style, leads ? target : href);
-      }
-      if (/^m:oMath(?:Para)?$/u.test(element.name)) return this.#span(mathOf(element), {}, href);
-      return element.name === "w:pPr" ? [] : this.#spansOf(element, style, href);
-    });
-  }
-
-  #run(run: Element, style: WordStyle, href: string | undefined): Span[] {
-    const properties = childOf(run, "w:rPr");
-    const named = this.#styleOf(propertyOf(properties, "w:rStyle") ?? "");
-    if (isOn(properties, "w:vanish") ?? isOn(properties, "w:webHidden") ?? named.hidden ?? style.hidden)
-      return [];
-    let text = "";
-    for (const element of elementsIn(run)) {
-      if (element.name === "w:fldChar") this.#field(element.attributes["w:fldCharType"]);
-      else if (element.name === "w:instrText") this.#instruct(textIn(element));
-      else text += this.#textOf(element);
-    }
-    if (this.#fields.includes(true)) return [];
-    const bold = isOn(properties, "w:b") ?? named.bold ?? style.bold ?? false;
-    const struck = isOn(properties, "w:strike") ?? isOn(properties, "w:dstrike") ?? false;
-    const raised = propertyOf(properties, "w:vertAlign") === "superscript" && !text.startsWith("[^");
-    return this.#span(text, { bold, struck, raised }, href);
-  }
-
-  #span(text: string, marks: Partial<Span>, href: string | undefined): Span[] {
-    return text === "" ? [] : [{ bold: false, struck: false, raised: false, ...marks, text, href }];
-  }
-
-  #field(type: string | undefined): void {
-    if (type === "begin") this.#fields.push(false);
-    if (type === "end") this.#fields.pop();
-  }
-
-  #instruct(instruction: string): void {
-    if (/^\s*(?:TOC|INDEX|TOA)\b/u.test(instruction) && this.#fields.length > 0)
-      this.#fields[this.#fields.length - 1] = true;
-  }
-
-  #textOf(element: Element): string {
-    switch (element.name) {
-      case "w:t":
-        return textIn(element).replace(/\s+/gu, " ");
-      case "w:tab":
-        return " ";
-      case "w:noBreakHyphen":
-        return "-";
-      case "w:cr":
-      case "w:br":
-        return element.attributes["w:type"] === undefined ? "\n" : " ";
-      case "w:sym": {
-        const code = Number.parseInt(element.attributes["w:char"] ?? "", 16);
-        return code > 32 && (code < 0xe000 || code > 0xf8ff) && code < 0x10000
-          ? String.fromCharCode(code)
-          : "";
-      }
-      case "w:footnoteReference":
-      case "w:endnoteReference": {
-        const key = `${element.name} ${element.attributes["w:id"]}`;
-        if (!this.#notes.has(key)) return "";
-        this.#told.add(key);
-        return `[^${noteName(key)}]`;
-      }
-      case "w:drawing":
-        return pictureWords(element);
-      case "w:ruby":
-        return textIn(childOf(element, "w:rubyBase"));
-      default:
-        return "";
-    }
-  }
 }
-
-type ListLabel = NonNullable<ReturnType<ReturnType<typeof readNumbering>>>;
 
 /** The texts of a twin's documents have no more together. */
 const mostLetters = 20 * 1024 * 1024;
 const longestHeading = 250;
 const longestMarkedHeading = 120;
-
-function noteName(key: string): string {
-  return key.replace("w:footnoteReference ", "").replace("w:endnoteReference ", "e");
-}
 
 /** The paragraphs of the text boxes in a paragraph. */
 function boxesIn(element: Element): Element[] {
@@ -460,68 +277,4 @@ function boxesIn(element: Element): Element[] {
 function sizeOf(paragraph: Element, style: WordStyle): number {
   const run = elementsIn(paragraph).find(({ name }) => name === "w:r");
   return Number(propertyOf(childOf(run, "w:rPr"), "w:sz") ?? style.size ?? 22) || 22;
-}
-
-/** What a picture shows, where somebody said so. */
-function pictureWords(drawing: Element): string {
-  const [shape] = elementsIn(drawing);
-  const { descr = "" } = childOf(shape, "wp:docPr")?.attributes ?? {};
-  return /\.(?:png|jpe?g|gif|emf|wmf|svg)$|automatically generated/iu.test(descr) ? "" : descr;
-}
-
-/** An equation by its letters, on one line: a fraction is (a)/(b), a power x^2. */
-function mathOf(element: Element): string {
-  const of = (name: string) => mathOf(childOf(element, name) ?? { name: "", attributes: {}, children: [] });
-  const grouped = (text: string) => (text.length > 1 ? `(${text})` : text);
-  const property = (name: string, child: string, usual: string) =>
-    childOf(childOf(element, name), child)?.attributes["m:val"] ?? usual;
-  switch (element.name) {
-    case "m:t":
-    case "w:t":
-      return textIn(element);
-    case "m:f":
-      return `${grouped(of("m:num"))}/${grouped(of("m:den"))}`;
-    case "m:sSup":
-      return `${of("m:e")}^${grouped(of("m:sup"))}`;
-    case "m:sSub":
-      return `${of("m:e")}_${grouped(of("m:sub"))}`;
-    case "m:sSubSup":
-      return `${of("m:e")}_${grouped(of("m:sub"))}^${grouped(of("m:sup"))}`;
-    case "m:rad":
-      return `${of("m:deg")}√${grouped(of("m:e"))}`;
-    case "m:nary": {
-      const [from, to] = [of("m:sub"), of("m:sup")];
-      const limits = `${from && `_${grouped(from)}`}${to && `^${grouped(to)}`}`;
-      return `${property("m:naryPr", "m:chr", "∫")}${limits} ${of("m:e")}`;
-    }
-    case "m:d":
-      return `${property("m:dPr", "m:begChr", "(")}${elementsIn(element).map(mathOf).join("")}${property("m:dPr", "m:endChr", ")")}`;
-    case "m:mr":
-    case "m:eqArr":
-      return elementsIn(element)
-        .map(mathOf)
-        .filter((text) => text !== "")
-        .join(", ");
-    case "m:m":
-      return `[${elementsIn(element)
-        .map(mathOf)
-        .filter((text) => text !== "")
-        .join("; ")}]`;
-    default:
-      return elementsIn(element).map(mathOf).join("");
-  }
-}
-
-function textIn(element: Element | undefined): string {
-  return (element?.children ?? [])
-    .map((child) => (typeof child === "string" ? child : textIn(child)))
-    .join("");
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }

@@ -90,3 +90,10 @@ export function isOn(element: Element | undefined, name: string): boolean | unde
   const property = childOf(element, name);
   return property && !/^(?:0|false|off|none)$/u.test(property.attributes["w:val"] ?? "");
 }
+
+/** All text in an element. */
+export function textIn(element: Element | undefined): string {
+  return (element?.children ?? [])
+    .map((child) => (typeof child === "string" ? child : textIn(child)))
+    .join("");
+}
