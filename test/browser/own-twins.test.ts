@@ -395,7 +395,7 @@ for (const { name, skip, start } of representativeBrowsers) {
       await page.click("#tab-talk");
       for (const [twin, question] of [
         ["Shop", "Do you sell umbrellas?"],
-        ["Keeper", "Who painted Guernica?"],
+        ["Keeper", `Who painted Guernica?${" Who?".repeat(35)} 🎨🎨🎨🎨`], // its heading ends in the second of these
       ] as const) {
         await page.locator("#twins button", { hasText: twin }).first().click();
         await send(page, question);
@@ -417,6 +417,7 @@ for (const { name, skip, start } of representativeBrowsers) {
       const other = page.locator("#questions .entry", { hasText: "Guernica" });
       await other.getByRole("button", { name: /^Answer/ }).click();
       await other.getByText("keeper is in the operator's files").waitFor();
+      assert.match((await other.locator("pre").textContent()) ?? "", /^## .+ Who\? 🎨\n/u);
       await assertAccessible(page);
     });
   });

@@ -186,6 +186,9 @@ function oneLine(question: string): string {
   return question.replaceAll(/\s+/g, " ").trim();
 }
 
+/** Its first 200 UTF-16 code units, without half of a pair. */
 function headingFor(question: string): string {
-  return oneLine(question).slice(0, 200);
+  return oneLine(question)
+    .slice(0, 200)
+    .replace(/[\ud800-\udbff]$/, "");
 }
