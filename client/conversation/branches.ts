@@ -1,7 +1,8 @@
 /**
  * The messages of a conversation that are known here: a tree, of which one branch is the current path. `pathOf` in `state.ts` says
- * which of them a page shows: one path, while a message is unsent up to what that stands behind. Choosing an older version of a
- * message leads to the end of the newest path that it is on (`endOf`).
+ * which of them a page shows: one path, while a message is unsent up to what that stands behind. It changes as a message is
+ * stored at its end, and as the service tells, on any device, that another path is the current one (`takeConversation`). Choosing
+ * an older version of a message leads to the end of the newest path that it is on (`endOf`).
  *
  * @module
  */

@@ -165,7 +165,7 @@ export class OpenConversation {
     await this.#update({ lastMessageId: this.#seen.known.endOf(message) });
   }
 
-  /** Has a person answer from now on, or the twin again: then what waits stays unanswered. */
+  /** Has a person answer from now on, or the twin again: then what waits gets no reply. */
   async handTo(answeredBy: Answerer): Promise<void> {
     await this.#update({ answeredBy });
     void follow(this.#seen); // to see what a person says

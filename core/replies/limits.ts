@@ -5,13 +5,17 @@
  *
  * 1. requests an hour: 429 `rate_limited`, in `core/http/rate-limit.ts`;
  * 2. how many replies run at once: 429 `too_many_running` (`RunningReplies.prepare`; `Replies.ask` for those that are not
- *    stored), unless the conversation is busy, or a person answers there: then that is told, as by the fourth;
+ *    stored), unless the conversation is busy, or a person answers there: then that is told, with its code in 4;
  * 3. the memory that the process, an owner and an end user may hold: 503 `unavailable`;
  * 4. the place in the conversation: 409 `conversation_busy`, `answered_by_person`, `too_many_branches`, in `place.ts`;
  * 5. budgets of tokens: 429 `budget_exceeded`, decided by the transaction that begins the reply; those that are used up also
  *    before a running reply is stopped for it.
  *
- * A stream of a conversation counts as a reply does in the second: 429 `too_many_streams` (`ConversationStreams.open`).
+ * Clients tell a key's limit from a token's by the names in `RateLimit`, of running replies by `details.limit`, and a lack of
+ * memory from a store that is away by the message; at `/v1`, the first two have one code and the third is a `server_error`.
+ * Operators see the code above and the key in the log's `request` line.
+ *
+ * A stream of a conversation counts as a reply does in 2: 429 `too_many_streams` (`ConversationStreams.open`).
  * `core/http/admission.ts` says which limits a caller has.
  *
  * @module

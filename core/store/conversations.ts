@@ -130,7 +130,7 @@ export interface ConversationChange {
   readonly title?: string | null | undefined;
   /** A message of the conversation, on any branch, whose path becomes the current one. Absent: it stays. */
   readonly last?: Pick<MessageRecord, "id" | "seq"> | undefined;
-  /** Who answers. `twin`: what waits for a person stays unanswered. Absent: it stays. */
+  /** Who answers. `twin`: what waits for a person gets no reply. Absent: it stays. */
   readonly answeredBy?: Answerer | undefined;
   /** In place of what was there. Absent: it stays. */
   readonly metadata?: ConversationRecord["metadata"] | undefined;

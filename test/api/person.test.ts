@@ -107,7 +107,7 @@ for (const transport of transports) {
       assert.deepEqual([complete.type, message.role, message.content], ["complete", "user", "1"]);
     });
 
-    test("a conversation that was handed back is the twin's again, and what waited stays unanswered", async () => {
+    test("a conversation that was handed back is the twin's again, and what waited gets no reply", async () => {
       await using chat = await openAnswered(transport);
       await chat.post("/messages", { content: "1" });
       assert.equal((await patch(chat, { answeredBy: "twin" })).status, 200);

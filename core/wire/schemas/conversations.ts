@@ -197,7 +197,7 @@ export const updateConversationSchema = {
     },
     answeredBy: {
       ...answerer,
-      description: "Who answers from now on. twin: what waits for a person stays unanswered.",
+      description: "Who answers from now on. twin: what waits for a person gets no reply.",
     },
     metadata: {
       ...createConversationSchema.properties.metadata,
