@@ -25,7 +25,7 @@ import {
   createConversationSchema,
   updateConversationSchema,
 } from "../wire/schemas.ts";
-import { findTwin, isTwinInReach, requireConversation, requireMessage, requireTwin } from "./lookup.ts";
+import { findTwin, hold, isTwinInReach, requireConversation, requireMessage, requireTwin } from "./lookup.ts";
 import { pageOf, sliceOf } from "./pagination.ts";
 
 export const conversationRoutes = [
@@ -73,7 +73,7 @@ export const conversationRoutes = [
     scope: "read_only",
     query: conversationsQuerySchema,
     success: { status: 200, description: "A page of conversations.", schema: conversationSchema, list: true },
-    async handle({ caller: { reach }, query }, { store, retentionDays }) {
+    async handle({ caller: { reach }, query, memory }, { store, retentionDays }) {
       const { owner } = reach;
       const { twinId, endUser = reach.endUser, answeredBy, waiting, metadata } = query;
       const twinIds = twinId === undefined ? reach.twinIds && [...reach.twinIds, ""] : [twinId];
@@ -86,6 +86,7 @@ export const conversationRoutes = [
             { owner, endUser },
             { twinIds, answeredBy, metadata, waiting: waiting !== undefined, ...sliceOf(query) },
           );
+      hold(memory, list.items.map(pairsOf));
       return pageOf(query, list, (conversation) => conversationResource(conversation, retentionDays));
     },
   }),
@@ -193,6 +194,11 @@ export const conversationRoutes = [
     },
   }),
 ];
+
+/** The pairs of a conversation, which may have 18,000 characters, as one text. */
+function pairsOf({ metadata }: ConversationRecord) {
+  return { content: Object.entries(metadata).flat().join("") };
+}
 
 /** The end user of a new conversation: the caller's, or else the one that the body names. */
 function endUserOf({ endUser }: CallerReach, named: string | undefined): string | null {

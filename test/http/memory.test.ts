@@ -298,6 +298,26 @@ test("answers that are not read count, until they are read or given up", async (
   assert.equal((await get()).status, 200);
 });
 
+test("lists of conversations that are not read count with their metadata", async () => {
+  const store = createMemoryStore();
+  const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, n) => [`${n}`, "𠀋".repeat(512)]));
+  for (let count = 0; count < 100; count++) {
+    const fields = { id: `conv_${count}`, owner: "alice", twinId: "echo", endUser: "ann", title: null };
+    await store.createConversation(newConversation({ ...fields, metadata }, startOfTests), undefined);
+  }
+  await using fixture = await openFixture(inProcess, { store, limiter: unlimited });
+  const token = await tokenOf(fixture, await fixture.key("full_access"), "ann");
+  const headers = { Authorization: `Bearer ${token}` };
+  const list = new Request("http://twins.test/api/v1/conversations?limit=100", { headers });
+  const get = () => fixture.service.fetch(list.clone());
+  const unread: Response[] = [];
+  for (let count = 0; count < 6; count++) unread.push(await get());
+  const statuses = unread.map(({ status }) => status);
+  assert.deepEqual(statuses, [200, 200, 200, 200, 200, 503]); // 3.3 MB each, of 16 MiB
+  await Promise.all(unread.map((one) => one.body?.cancel()));
+  assert.equal((await get()).status, 200);
+});
+
 for (const [what, path] of [
   ["of an ended reply that is cancelled", "/api/v1/conversations/conv_long/messages/msg_reply/cancel"],
   ["of an ended response that is cancelled", "/v1/responses/resp_reply/cancel"],
