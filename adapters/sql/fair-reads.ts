@@ -1,12 +1,12 @@
 /**
- * Limits how many messages, and pages of them, are read from a store at the same time.
+ * Limits how many messages, and pages of them or of conversations, are read from a store at the same time.
  *
  * @module
  */
 
 import { setImmediate, setTimeout } from "node:timers";
 import { FairQueue } from "../../core/base/fair-queue.ts";
-import type { MessageRecord } from "../../core/store/records.ts";
+import { type MessageRecord, pairsOf } from "../../core/store/records.ts";
 import { type Reach, type Store, StoreUnavailable } from "../../core/store/store.ts";
 
 /** The length of what is read in one turn or several, in UTF-16 code units, after which other work has its turn. */
@@ -32,6 +32,10 @@ export function readLongTextsInTurn(store: Store & AsyncDisposable, atOnce = 8):
       const read = () => store.listMessages(reach, ...parameters);
       return inTurn(queue, reach, read, (page) => page?.items ?? []);
     },
+    listConversations(reach, ...parameters) {
+      const read = () => store.listConversations(reach, ...parameters);
+      return inTurn(queue, reach, read, ({ items }) => items.map(pairsOf));
+    },
     readHistory(reach, ...parameters) {
       const read = () => store.readHistory(reach, ...parameters);
       return inTurn(queue, reach, read, (history) => history);
@@ -49,12 +53,12 @@ async function inTurn<Result>(
   queue: ReadQueue,
   { owner, endUser }: Reach,
   read: () => Promise<Result>,
-  messagesOf: (result: Result) => readonly Pick<MessageRecord, "content">[],
+  textsOf: (result: Result) => readonly Pick<MessageRecord, "content">[],
 ): Promise<Result> {
   const end = await queue.turns.take(owner, endUser);
   try {
     const result = await read();
-    for (const { content } of messagesOf(result)) queue.length += content.length;
+    for (const { content } of textsOf(result)) queue.length += content.length;
     return result;
   } catch (error) {
     // If the store does not answer, each that waits would wait for a time-out of its own.

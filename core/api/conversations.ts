@@ -13,6 +13,7 @@ import {
   type ConversationRecord,
   type MessageRecord,
   newConversation,
+  pairsOf,
 } from "../store/records.ts";
 import type { TwinSource } from "../twins/twins.ts";
 import { conversationBusy, conversationNotFound, requirePlace, validationError } from "../wire/errors.ts";
@@ -194,11 +195,6 @@ export const conversationRoutes = [
     },
   }),
 ];
-
-/** The pairs of a conversation, which may have 18,000 characters, as one text. */
-function pairsOf({ metadata }: ConversationRecord) {
-  return { content: Object.entries(metadata).flat().join("") };
-}
 
 /** The end user of a new conversation: the caller's, or else the one that the body names. */
 function endUserOf({ endUser }: CallerReach, named: string | undefined): string | null {

@@ -57,6 +57,11 @@ export function lastUseOf({
   return lastMessageAt ?? createdAt;
 }
 
+/** What may be long of a conversation: the pairs of its metadata, which may have 18,000 characters, as one text. */
+export function pairsOf({ metadata }: ConversationRecord): { readonly content: string } {
+  return { content: Object.entries(metadata).flat().join("") };
+}
+
 /** A conversation, as it begins. */
 export function newConversation(
   fields: Pick<ConversationRecord, "id" | "owner" | "twinId" | "endUser" | "title"> &

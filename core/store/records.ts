@@ -12,6 +12,7 @@ export {
   lastUseOf,
   mostBranches,
   newConversation,
+  pairsOf,
 } from "./conversations.ts";
 export { dayMs, dayOf } from "./days.ts";
 export { historySeen, questionsSeen, seenMessage, windowOf, withoutFailed } from "./history.ts";

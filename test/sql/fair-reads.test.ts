@@ -181,6 +181,18 @@ describe("the server's storage", () => {
       });
       assertTurnsBetween(await Promise.all(pages));
     });
+
+    test(`gives other work its turn between lists of long metadata that are asked for at once (${kind})`, async () => {
+      await using storage = await openNew(kind);
+      const { store } = storage;
+      const { owner } = await newConversation(store, newOwner(), { metadata: { long: "w".repeat(300_000) } });
+      using other = countTurns();
+      const lists = Array.from({ length: 24 }, async () => {
+        await store.listConversations({ owner }, { offset: 0, limit: 1 });
+        return other.turns();
+      });
+      assertTurnsBetween(await Promise.all(lists));
+    });
   }
 
   for (const kind of ["memory", "sqlite", "postgres"]) {
