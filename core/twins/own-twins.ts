@@ -66,6 +66,8 @@ export interface OwnTwinsOptions {
   readonly defaultEngine?: string | undefined;
   /** What reads and judges them. Default: the package's own, which reads Markdown, text and HTML. */
   readonly reader?: TwinReader | undefined;
+  /** How much may be kept of their texts and indexes, in bytes, by an estimate. Default 268,435,456. */
+  readonly mostKeptBytes?: number | undefined;
 }
 
 const rules: RulesFor<OwnTwinsOptions> = {
@@ -80,6 +82,7 @@ const rules: RulesFor<OwnTwinsOptions> = {
     expected: "a reader of twins' texts",
     accepts: (value) => hasMethods(value, ["read", "faultsOf", "readDocument", "ask", "answer", "teach"]),
   }),
+  mostKeptBytes: optional(wholeNumber([1, Number.MAX_SAFE_INTEGER])),
 };
 
 /** @throws {TypeError} for an option that is unknown or cannot be used. */
@@ -107,8 +110,8 @@ export interface OwnTwinsParts {
 const trustMs = 1_000;
 const mostHeads = 10_000;
 
-/** What may be kept of texts that were read, in bytes. */
-const mostCached = 256 * 1024 * 1024;
+/** What is kept of texts that were read, in bytes, unless it is said. */
+export const defaultKeptBytes: number = 256 * 1024 * 1024;
 /** What a text takes while it is kept, with its index, for each of its bytes, and for each line, which may be a section. */
 const cachedPerByte = 2;
 const cachedPerLine = 448;
@@ -139,9 +142,7 @@ export class OwnTwins implements TwinSource {
   /** By owner and id. */
   readonly #heads = new LRUCache<string, Head>({ max: mostHeads });
   /** By owner and id, as it was with the version that was asked last. What is derived from a twin goes with it. */
-  readonly #read = new LRUCache<string, { readonly head: OwnTwinRecord; readonly twin: Twin }>({
-    maxSize: mostCached,
-  });
+  readonly #read: LRUCache<string, { readonly head: OwnTwinRecord; readonly twin: Twin }>;
   /** Those that are being read. */
   readonly #reading = new Map<string, Promise<Twin | undefined>>();
   readonly #told = new LRUCache<string, true>({ max: mostHeads });
@@ -149,8 +150,9 @@ export class OwnTwins implements TwinSource {
   readonly #changes = new FairQueue(Number.POSITIVE_INFINITY, (twin, running) => !running.includes(twin));
 
   constructor(parts: OwnTwinsParts) {
-    const { reader, maxTwins = defaultOwnTwins } = parts.options;
+    const { reader, maxTwins = defaultOwnTwins, mostKeptBytes = defaultKeptBytes } = parts.options;
     this.#parts = parts;
+    this.#read = new LRUCache({ maxSize: mostKeptBytes });
     this.reader = reader;
     this.maxTwins = maxTwins;
   }

@@ -871,26 +871,31 @@ describe("twins that their owners make", () => {
     assert.ok(Buffer.from(kept).equals(bytes));
   });
 
-  test("twins are kept as long as what their lines may take has room", async () => {
-    const store = createMemoryStore();
-    const { readTwinContent } = store;
-    const read: string[] = [];
-    store.readTwinContent = (...given) => {
-      read.push(given[1]);
-      return readTwinContent(...given);
-    };
-    await using service = await open({ store, engines: { knowledge: createEchoEngine() } });
-    for (const id of ["one", "two", "three"])
-      await service.made(`${id}/file`, `---\nname: Odd\n---\n\n${id}\n${"a\n".repeat(200_000)}`);
-    const isReadFor = async (id: string) => {
-      read.length = 0;
-      assert.equal((await service.ask("Hello?", id)).status, 200);
-      return read.length > 0;
-    };
-    assert.deepEqual([await isReadFor("one"), await isReadFor("two")], [true, true]);
-    assert.deepEqual([await isReadFor("one"), await isReadFor("three")], [false, true]); // no room for three: two goes
-    assert.deepEqual([await isReadFor("one"), await isReadFor("two")], [false, true]);
-  });
+  for (const [ownTwins, lines] of [
+    [{}, 200_000],
+    [{ mostKeptBytes: 1_048_576 }, 800],
+  ] as const) {
+    test(`twins are kept as long as what their ${lines} lines may take has room`, async () => {
+      const store = createMemoryStore();
+      const { readTwinContent } = store;
+      const read: string[] = [];
+      store.readTwinContent = (...given) => {
+        read.push(given[1]);
+        return readTwinContent(...given);
+      };
+      await using service = await open({ store, ownTwins, engines: { knowledge: createEchoEngine() } });
+      for (const id of ["one", "two", "three"])
+        await service.made(`${id}/file`, `---\nname: Odd\n---\n\n${id}\n${"a\n".repeat(lines)}`);
+      const isReadFor = async (id: string) => {
+        read.length = 0;
+        assert.equal((await service.ask("Hello?", id)).status, 200);
+        return read.length > 0;
+      };
+      assert.deepEqual([await isReadFor("one"), await isReadFor("two")], [true, true]);
+      assert.deepEqual([await isReadFor("one"), await isReadFor("three")], [false, true]); // no room for three: two goes
+      assert.deepEqual([await isReadFor("one"), await isReadFor("two")], [false, true]);
+    });
+  }
 
   test("a question left unanswered is answered once it is taught, and all other bytes stay", async () => {
     await using service = await open();

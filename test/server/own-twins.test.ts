@@ -4,14 +4,17 @@
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import v8 from "node:v8";
 import { createEchoEngine } from "../../core/twins/engine.ts";
 import { readConfig } from "../../server/command-line.ts";
 import { ownTwinsOf } from "../../server/own-twins.ts";
 import { judgeByOwners, readMcpServers } from "../../server/tools.ts";
 import { assertErrorAnswer, inProcess, openFixture } from "../support/harness.ts";
+import { skipOffNode } from "../support/script-process.ts";
 
 async function open(environment: Readonly<Record<string, string>>, servers: object) {
   const folder = await mkdtemp(join(tmpdir(), "servers-"));
@@ -75,4 +78,25 @@ test("a file names tools of servers that are open to its owner", async () => {
     assert.match(message, /is not open to you; the servers that are: orders\.$/);
   }
   assert.equal((await service.put("tools: [payroll]", "bob")).status, 201);
+});
+
+test("of twins that owners make, a third of the heap is kept, and 256 MiB at most", {
+  skip: skipOffNode,
+}, (t) => {
+  const config = readConfig([], {});
+  assert.ok(config.command === "serve");
+  for (const [megabytes, kept] of [
+    [300, 100],
+    [4_096, 256],
+  ] as const) {
+    const heap = t.mock.method(v8, "getHeapStatistics", () => ({ heap_size_limit: megabytes * 1_048_576 }));
+    syncBuiltinESMExports();
+    try {
+      const { mostKeptBytes } = ownTwinsOf(config.settings, {}, () => undefined);
+      assert.equal(mostKeptBytes, kept * 1_048_576);
+    } finally {
+      heap.mock.restore();
+      syncBuiltinESMExports();
+    }
+  }
 });
