@@ -9,12 +9,15 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { yieldThread } from "../../core/base/in-parts.ts";
 import { isJsonObject, isString, type JsonObject, measureJson } from "../../core/base/json.ts";
 import { HeldAnswer, hasTooMany, parseBounded, readText, TooMuchAtOnce } from "../bounded-text.ts";
+import { toldOf } from "./results.ts";
 
 /** The longest answer, in bytes, by method. A list of tools has so many with all of its pages. */
 const longest = { call: 1_048_576, list: 2_097_152, other: 1_048_576 } as const;
 
-/** How many values a list may have: a thousand tools with long schemas. Another answer has as many as is usual. */
+/** How many values a list may have: a thousand tools with long schemas. A call's result, and an event, has as many as is usual. */
 const valuesOfList = 120_000;
+/** How many an answer to another method has, such as the handshake: the package takes some 40 µs for each that is odd. */
+const valuesOfOther = 1_000;
 /** How many tools of a server there may be, on all pages: the package checks each. */
 const mostTools = 2_000;
 
@@ -75,14 +78,17 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
   ): Promise<Response> {
     if (!response.ok) return refusal(asked, response);
     const isList = asked.method === "tools/list";
-    const limit = isList ? longest.list - listed : longest[asked.method === "tools/call" ? "call" : "other"];
+    const isCall = asked.method === "tools/call";
+    const limit = isList ? longest.list - listed : longest[isCall ? "call" : "other"];
+    const most = isCall || asked.method === "" ? undefined : valuesOfOther;
     // The tools of a list are judged each by itself.
     const isTooMuch = (text: string) =>
-      isList ? hasTooMany(text, valuesOfList) : hasTooMany(text) || measureJson(text).depth > deepest;
+      isList ? hasTooMany(text, valuesOfList) : hasTooMany(text, most) || measureJson(text).depth > deepest;
     const count = (bytes: number) => {
       if (isList) listed += bytes;
     };
     const rewrite = (text: string) => {
+      if (isCall) return withToldAlone(text);
       if (!isList) return text;
       const rewritten = withoutOddTools(text, mostTools - tools);
       tools += rewritten.kept;
@@ -316,16 +322,33 @@ function withoutOddTools(text: string, most: number): { text: string; kept: numb
   return { text: rewritten, kept: tools.length, left: result.tools.length - tools.length };
 }
 
-/** The tool as its server describes it, which may have left out that its input is an object. */
+/**
+ * The tool as its server describes it, which may have left out that its input is an object. Its schema is a text, as the package
+ * would check each value of it.
+ */
 function readTool(tool: unknown): object[] {
   if (!isJsonObject(tool)) return [];
   const { name, title, description, inputSchema } = tool;
   if (!isString(name) || name === "" || name.length > longestName || !isJsonObject(inputSchema)) return [];
-  const { type = "object" } = inputSchema;
-  if (type !== "object") return [];
-  if (isDeeper(inputSchema, deepest)) return [];
+  const { type = "object", properties = {}, required = [] } = inputSchema;
+  if (type !== "object" || !isJsonObject(properties)) return [];
+  if (!Array.isArray(required) || !required.every(isString) || isDeeper(inputSchema, deepest)) return [];
   const texts = Object.entries({ title, description }).filter(([, value]) => isString(value) && value !== "");
-  return [{ name, inputSchema: { ...inputSchema, type }, ...Object.fromEntries(texts) }];
+  const text = JSON.stringify({ ...inputSchema, type });
+  return [{ name, inputSchema: { type, [schemaText]: text }, ...Object.fromEntries(texts) }];
+}
+
+/** The member of a tool's `inputSchema` that has all of it. */
+export const schemaText = "x-text";
+
+/** A call's result with one part, what is told of it: the package takes some 40 µs for each part or member that is odd. */
+function withToldAlone(text: string): string {
+  const message = parseBounded(text);
+  const result = isJsonObject(message) ? message.result : undefined;
+  if (!isJsonObject(message) || !isJsonObject(result)) return text;
+  const { isError, resultType } = result;
+  const content = [{ type: "text", text: toldOf(result) }];
+  return JSON.stringify({ ...message, result: { content, isError, resultType } });
 }
 
 /** The most levels of a schema or an answer: more would exhaust the stack where it is written, compiled or checked. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { CallToolResult, Client } from "@modelcontextprotocol/client";
+import type { Client } from "@modelcontextprotocol/client";
 import { type Clock, longestTimerMs } from "../../core/base/clock.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import { consoleLog, type Log } from "../../core/base/log.ts";
@@ -18,7 +18,7 @@ import {
   requireOptions,
 } from "../../core/base/rules.ts";
 import type { Tool, ToolContext, ToolSource } from "../../core/twins/tools.ts";
-import { brokenOff, createBoundedFetch, sessionGone } from "./bounded-fetch.ts";
+import { brokenOff, createBoundedFetch, schemaText, sessionGone } from "./bounded-fetch.ts";
 
 /** A server of tools, as the usual files of MCP clients describe it. */
 export interface McpServer {
@@ -233,7 +233,7 @@ class ServerOfTools {
     this.tools = listed.map(({ name, title, description = title ?? name, inputSchema }) => ({
       name: `${this.#name}/${name}`,
       description,
-      inputSchema: inputSchema as JsonObject,
+      inputSchema: JSON.parse(String(inputSchema[schemaText])) as JsonObject,
       run: (input, context) => this.#call(name, input, context),
     }));
     if (this.#away) this.#log("info", "an MCP server is back", { server: this.#name });
@@ -271,9 +271,10 @@ class ServerOfTools {
       const client = this.#client;
       if (!client) throw new Error(unreachable);
       try {
-        const result = await client.callTool({ name, arguments: input, ...(_meta && { _meta }) }, limits);
-        const text = textOf(result);
-        if (result.isError) throw new ToolFailure(text);
+        const asked = { name, arguments: input, ...(_meta && { _meta }) };
+        const { content = [], isError } = await client.callTool(asked, limits);
+        const text = content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+        if (isError) throw new ToolFailure(text);
         return text;
       } catch (error) {
         context.signal.throwIfAborted();
@@ -314,29 +315,6 @@ function metaOf({ owner, endUser, conversationId, messageId }: ToolContext): Rec
       value === undefined ? [] : [[`twin-service/${name}`, value]],
     ),
   );
-}
-
-/** Texts are told, those of resources, too; what is no text is only named, as models of text can do nothing with it. */
-function textOf({ content = [], structuredContent }: CallToolResult): string {
-  if (content.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
-  return content.map(partOf).join("\n");
-}
-
-function partOf(part: CallToolResult["content"][number]): string {
-  switch (part.type) {
-    case "text":
-      return part.text;
-    case "resource": {
-      const { resource } = part;
-      return "text" in resource ? `${resource.uri}\n${resource.text}` : `[${resource.uri}: not shown]`;
-    }
-    case "resource_link":
-      return [part.title ?? part.name, part.uri, part.description]
-        .filter((told) => told !== undefined)
-        .join("\n");
-    default:
-      return `[${part.type}: not shown]`;
-  }
 }
 
 /** A short reason: a status, or the code or kind of the first cause. No message, which may quote what was sent. */

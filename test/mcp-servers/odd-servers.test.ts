@@ -271,6 +271,8 @@ describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
       { name: "none" },
       { name: "null", inputSchema: null },
       { name: "list", inputSchema: { type: "array" } },
+      { name: "members", inputSchema: { properties: [1] } },
+      { name: "needed", inputSchema: { required: [1] } },
       "text",
       null,
     ];
@@ -312,6 +314,38 @@ describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
       () => ({ ...said("n is seven"), structuredContent: { n: `${"a".repeat(40)}!` } }),
     );
     assert.equal(await call(), "n is seven");
+  });
+
+  test("what is told of a result does not depend on what else its parts have", async (t) => {
+    const odd = { annotations: { audience: Array(20_000).fill(1) }, icons: Array(20_000).fill(1), _meta: 7 };
+    const { call } = await start(
+      t,
+      () => false,
+      () => ({ content: [{ type: "text", text: "Order 7 is sent.", ...odd }], structuredContent: 7 }),
+    );
+    assert.equal(await call(), "Order 7 is sent.");
+  });
+
+  for (const content of [Array(49_000).fill(1), [{ type: "text", text: 7 }], [{ type: "song" }], 7])
+    test(`a result is refused where its content is ${JSON.stringify(content).slice(0, 30)}`, async (t) => {
+      const { call, tools } = await start(
+        t,
+        () => false,
+        () => ({ content }),
+      );
+      await assert.rejects(call(), /is not as the protocol has it/);
+      assert.equal(tools.list().length, 1);
+    });
+
+  test("a server whose handshake has more than 1,000 values is away", async (t) => {
+    const serverInfo = { name: "s", version: "1", icons: Array(2_000).fill({ src: "a:b" }) };
+    const result = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo };
+    const { tools, logged } = await start(
+      t,
+      on("initialize", (response, id) => send(response, id, result)),
+    );
+    assert.deepEqual(tools.list(), []);
+    assert.match(logged.join(), /is away/);
   });
 
   test("texts of resources and addresses of links are told", async (t) => {
