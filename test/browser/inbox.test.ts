@@ -84,6 +84,21 @@ for (const { name, skip, start } of representativeBrowsers) {
       await assertFitsScreens(page);
     });
 
+    test("shows who waits, also where a person has more than a hundred newer conversations", async () => {
+      await settle();
+      const many = new TwinClient({ baseUrl: server.url, apiKey: await server.key() });
+      await wait("ann");
+      for (let number = 0; number <= 100; number++) {
+        const { id } = await many.conversations.create({ twinId: "echo", endUser: "one of many" });
+        await many.conversations.update(id, { answeredBy: "person" });
+      }
+      await using page = await open();
+      await entry(page, "ann").waitFor();
+      assert.equal(await page.locator("#inbox-list button").count(), 101);
+      assert.equal(await page.locator("#inbox-count").innerText(), "1");
+      await many.endUsers.erase("one of many");
+    });
+
     test("shows the whole conversation live, answers under a name, and hands back", async () => {
       await settle();
       const id = await wait("cleo", "Where is my parcel?");

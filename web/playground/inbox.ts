@@ -125,12 +125,15 @@ export class Inbox {
 
   async #read(isShown: boolean): Promise<void> {
     if (!this.#client) return;
-    // Who waits, waits for a person: those that a person has are all of them.
+    // Who waits, waits for a person: those that a person has are all of them, unless they are too many for a page.
     const query = isShown ? ({ answeredBy: "person", limit } as const) : ({ waiting: true, limit } as const);
-    const { data } = await this.#client.conversations.list(query);
-    const waiting = data
-      .filter(({ waitingSince }) => waitingSince !== null)
-      .sort((one, other) => String(one.waitingSince).localeCompare(String(other.waitingSince)));
+    const { data, pagination } = await this.#client.conversations.list(query);
+    const waiting =
+      isShown && pagination.hasMore
+        ? (await this.#client.conversations.list({ waiting: true, limit })).data
+        : data
+            .filter(({ waitingSince }) => waitingSince !== null)
+            .sort((one, other) => String(one.waitingSince).localeCompare(String(other.waitingSince)));
     const before = this.#waiting;
     this.#waiting = new Set(waiting.map(({ id }) => id));
     this.#showCount();
@@ -138,7 +141,7 @@ export class Inbox {
     if (hasNew) this.#tell();
     if (hasNew || before?.size !== waiting.length) this.#livelySince = Date.now();
     if (!isShown) return;
-    this.#listed = [...waiting, ...data.filter(({ waitingSince }) => waitingSince === null)];
+    this.#listed = [...waiting, ...data.filter(({ id }) => this.#waiting?.has(id) !== true)];
     this.#showList();
   }
 
