@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { parse, parseAllDocuments } from "yaml";
+import { mostDocumentBytes } from "../../core/twins/own-twins.ts";
 import packageInfo from "../../package.json" with { type: "json" };
 import { settings } from "../../server/settings.ts";
 import { freePort, untilListening } from "../support/ports.ts";
@@ -125,8 +126,10 @@ describe("the files of deploy/", () => {
     const told = async (response: Response) => [response.status, (await response.json()).error.code];
     const person = `${url}/api/v1/end-users/bob@example.com/export?endUser=bob`;
     assert.deepEqual(await told(await fetch(person)), [503, "unavailable"]);
-    const body = "x".repeat(5 << 20);
-    assert.deepEqual(await told(await fetch(url, { method: "POST", body })), [413, "payload_too_large"]);
+    const document = { method: "PUT", body: "x".repeat(mostDocumentBytes) };
+    assert.deepEqual(await told(await fetch(url, document)), [503, "unavailable"]); // it would be taken
+    const more = { method: "PUT", body: `${document.body}x` };
+    assert.deepEqual(await told(await fetch(url, more)), [413, "payload_too_large"]);
     assert.deepEqual(await told(await fetch(`${url}/${"x".repeat(40_000)}`)), [414, "uri_too_long"]);
     const flood = await Promise.all(Array.from({ length: 800 }, () => fetch(url)));
     const [refused] = flood.filter(({ status }) => status === 429);
