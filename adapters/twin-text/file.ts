@@ -62,7 +62,7 @@ export class TwinFaults extends Error {
 export const largestTwinFile = 1024 * 1024;
 
 /** The longest front matter, in bytes. */
-const longestFrontMatter = 64 * 1024;
+export const longestFrontMatter: number = 64 * 1024;
 
 /** The problem of a larger one. */
 export const tooLarge = "is larger than 1 MiB.";

@@ -8,6 +8,9 @@ import type { TwinEngine } from "../../core/twins/engine.ts";
 import type { GoldenQuestion } from "../../core/twins/reader.ts";
 import type { Twin } from "../../core/twins/twins.ts";
 
+/** How many golden questions of an owner's twin are asked: more count as failed. */
+export const mostAsked = 100;
+
 /** An answer to a golden question. */
 export interface AskedQuestion {
   /** What the twin said. */

@@ -8,7 +8,7 @@ import { within } from "../../core/base/clock.ts";
 import type { FailedTest, GoldenQuestion, TwinReader } from "../../core/twins/reader.ts";
 import { DocumentError, type DocumentText, decodePage, decodeText } from "../documents/text.ts";
 import { readTwinFile, TwinFaults, usualEngines } from "./file.ts";
-import { type AskedQuestion, askQuestion } from "./questions.ts";
+import { type AskedQuestion, askQuestion, mostAsked } from "./questions.ts";
 import { teach } from "./teaching.ts";
 import { textFaults } from "./text-faults.ts";
 
@@ -23,8 +23,7 @@ export interface TwinReaderOptions {
     | undefined;
 }
 
-/** How many golden questions are asked, and how long that may take, in milliseconds. */
-const mostAsked = 100;
+/** How long golden questions may take, in milliseconds. */
 const askingMs = 5_000;
 
 /** Names of documents that are read, and those that any runtime reads. */

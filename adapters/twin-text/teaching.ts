@@ -7,7 +7,8 @@
 import { isMap, isNode, isSeq, parseDocument } from "yaml";
 import { yieldThread } from "../../core/base/in-parts.ts";
 import type { TaughtAnswer } from "../../core/twins/reader.ts";
-import { closingLine } from "./file.ts";
+import { closingLine, longestFrontMatter } from "./file.ts";
+import { mostAsked } from "./questions.ts";
 
 /** What is wrong with an answer. */
 export interface TeachingFault {
@@ -58,8 +59,9 @@ export async function teach(bytes: Uint8Array, taught: TaughtAnswer): Promise<Ui
   const isSaid = `${file.slice(since, at)}${eol}`.includes(said.join(eol) + eol);
   const added = isSaid ? [] : [...before, ...said, ...after];
   const kept = file.slice(bodyAt, at);
+  const tested = withTest(keys, eol, { ask: question, source: section.heading });
   const all = [
-    ...[opening, ...withTest(keys, eol, { ask: question, source: section.heading })].map(
+    ...[opening, ...(hasRoomFor(tested) ? tested : keys)].map(
       (line) => (line?.text ?? "") + (line?.end ?? ""),
     ),
     (closing?.text ?? "---") + (closing?.end || eol),
@@ -108,7 +110,13 @@ function frontMatterOf(file: string): {
   return { matter, closing: undefined, bodyAt: file.length };
 }
 
-/** Front matter with a golden question, which it may have. */
+/** Whether front matter may be as long. */
+function hasRoomFor(lines: readonly Line[]): boolean {
+  const text = lines.map(({ text, end }) => text + end).join("");
+  return new TextEncoder().encode(text).length <= longestFrontMatter;
+}
+
+/** Front matter with a golden question, which it may have, unless it has as many as are asked. */
 function withTest(
   lines: readonly Line[],
   eol: string,
@@ -132,7 +140,7 @@ function withTest(
   const isThere = tests.items.some(
     (item) => isMap(item) && item.get("ask") === ask && item.get("source") === source,
   );
-  if (isThere) return [...lines];
+  if (isThere || tests.items.length >= mostAsked) return [...lines];
   const last = tests.items.at(-1);
   const [begin = 0] = tests.range ?? [];
   const [, until = begin + 1] = isNode(last) ? (last.range ?? []) : [];

@@ -60,6 +60,17 @@ test("a question that is taught again has one golden question, and both answers"
   assert.equal(twice, `${once}\n<!-- asked as: Do you take dogs? -->\n\nNo cats.\n`);
 });
 
+for (const [what, tests] of [
+  ["has as many as are asked", "  - ask: Who?\n".repeat(100)],
+  ["would be longer than it may be", `  - ask: ${"x".repeat(65_490)}\n`],
+] as const) {
+  test(`an answer is taught without a golden question where front matter ${what}`, async () => {
+    const text = `---\nname: Odd\ntests:\n${tests}---\n`;
+    assert.equal(await teach(text), `${text}\n## Dogs\n\n${section}`);
+    assert.equal(asked(text).length, tests.split("\n").length - 1);
+  });
+}
+
 test("an answer that is taught again, as where the first request's answer was lost, changes nothing", async () => {
   for (const text of [
     "---\nname: Odd\n---\n",
