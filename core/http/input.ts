@@ -22,11 +22,12 @@ import type { Call, Route } from "./route.ts";
 const maxDepth = 64;
 
 /**
- * How many values a body may have, and how many names of members: empty arrays take much memory, and a parser needs a
- * microsecond or two for each name that it has not seen, in which nothing else has its turn.
+ * How many values a body may have, how many names of members, and how many of these may differ: empty arrays take much memory,
+ * and a parser needs microseconds for each object that has other names than those before, in which nothing else has its turn.
  */
 const mostValues = 150_000;
 const mostNames = 50_000;
+const mostDiffering = 2_000;
 
 /** From this length on, in bytes, others have their turn before a body is measured, and before it is parsed. */
 const longBody = 1024 * 1024;
@@ -343,13 +344,18 @@ function parseJson(text: string): unknown {
  * @throws {ApiError} `invalid_json` for one that is nested too deeply, `payload_too_large` for too many of them, or of names.
  */
 function countValues(text: string): number {
-  const { values, names, depth } = measureJson(text);
+  const differing = new Set<string>();
+  let names = 0;
+  const { values, depth } = measureJson(text, (name) => {
+    if (++names > mostNames)
+      throw new ApiError("payload_too_large", `The body's objects have more than ${mostNames} members.`);
+    if (differing.add(name).size > mostDiffering)
+      throw new ApiError("payload_too_large", `The body has more than ${mostDiffering} different names.`);
+  });
   if (depth > maxDepth) {
     throw new ApiError("invalid_json", `The body nests arrays and objects deeper than ${maxDepth} levels.`);
   }
   if (values > mostValues)
     throw new ApiError("payload_too_large", `The body has more than ${mostValues} values.`);
-  if (names > mostNames)
-    throw new ApiError("payload_too_large", `The body's objects have more than ${mostNames} members.`);
   return values;
 }

@@ -190,6 +190,17 @@ for (const transport of transports) {
       await assertErrorAnswer(await post(fixture, key, values), 413, "payload_too_large");
     });
 
+    test("a body of more than 2,000 different names is not parsed, however they are spread", async () => {
+      await using fixture = await openFixture(transport);
+      const key = await fixture.key();
+      const body = (count: number) => {
+        const objects = Array.from({ length: count }, (_, n) => `{"n${n}" :${n}}`);
+        return `{"twinId":"echo","other":[${objects},${objects}]}`;
+      };
+      assert.equal((await post(fixture, key, body(1_998))).status, 201);
+      await assertErrorAnswer(await post(fixture, key, body(1_999)), 413, "payload_too_large");
+    });
+
     test("of unknown members that are refused, the first are told, by how their names begin", async () => {
       await using fixture = await openFixture(transport);
       const names = Array.from({ length: 1_000 }, (_, n) => `${n}${"x".repeat(200)}`);
