@@ -188,7 +188,8 @@ async function runTransaction(client: PoolClient, statements: readonly SqlStatem
 
 async function endTransaction(client: PoolClient, command: "COMMIT" | "ROLLBACK"): Promise<void> {
   try {
-    await client.query(command);
+    const ended = await client.query(command);
+    if (ended.command !== command) throw new Error(`PostgreSQL answered ${command} with ${ended.command}.`);
   } catch (error) {
     unended.add(client);
     throw error;

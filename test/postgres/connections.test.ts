@@ -56,12 +56,12 @@ describe("connections to PostgreSQL", { skip }, () => {
     await driver.close();
   });
 
-  /** A driver on one connection, on which this command fails, as if it had been cancelled at that moment. */
-  async function driverWithout(command: string) {
+  /** A driver on one connection, on which another command runs instead of this: by default one that fails, as if it had been cancelled. */
+  async function driverWithout(command: string, instead = "SELECT 1 / 0") {
     const pool = openPool(shared.url, { max: 1 });
     const client = await pool.connect();
     const query = client.query.bind(client) as (asked: unknown) => unknown;
-    Object.assign(client, { query: (asked: unknown) => query(asked === command ? "SELECT 1 / 0" : asked) });
+    Object.assign(client, { query: (asked: unknown) => query(asked === command ? instead : asked) });
     client.release();
     return createPostgresDriver(pool);
   }
@@ -91,6 +91,14 @@ describe("connections to PostgreSQL", { skip }, () => {
       await driver.close();
     });
   }
+
+  test("a batch whose COMMIT rolls back, as that of a failed transaction does without an error, is not acknowledged", async () => {
+    const driver = await driverWithout("COMMIT", "ROLLBACK");
+    const lost = driver.batch([{ sql: "DELETE FROM messages WHERE id = ''", params: [], expect: 0 }]);
+    await assert.rejects(lost, StoreUnavailable);
+    assert.deepEqual(await driver.all("SELECT 1 AS one", []), [{ one: 1 }]);
+    await driver.close();
+  });
 
   test("closing waits for pending calls, however many more than connections they are, and refuses later ones", async () => {
     await using database = await openPostgres(shared.url, { maxConnections: 1 });
