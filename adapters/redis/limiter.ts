@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers";
 import { longestTimerMs } from "../../core/base/clock.ts";
+import { isCount } from "../../core/base/json.ts";
 import {
   hasMethods,
   optional,
@@ -222,15 +223,11 @@ async function run(client: RedisScriptClient, call: ScriptArguments): Promise<un
 
 /** What each bucket granted. */
 function readReply(reply: unknown, buckets: number): Grant[] {
-  if (
-    Array.isArray(reply) &&
-    reply.length === buckets + 1 &&
-    reply.every((each) => typeof each === "number")
-  ) {
+  if (Array.isArray(reply) && reply.length === buckets + 1 && reply.every(isCount)) {
     const [admitted, ...debts]: number[] = reply;
     return debts.map((debt) => ({ admitted: admitted ?? 0, debt }));
   }
-  throw new Error(`Redis answered a limit's script with something other than ${buckets + 1} numbers.`);
+  throw new Error(`Redis answered a limit's script with something other than ${buckets + 1} counts.`);
 }
 
 /** The number of slices that a timeout is divided into. */

@@ -193,10 +193,10 @@ describe("Redis", { skip: skipWithoutRedis }, () => {
     assert.equal((await answered).allowed, true);
   });
 
-  test("an answer that is not a number and a debt is an error", async () => {
-    for (const answer of ["OK", ["1", 0], [1, null]]) {
+  test("an answer that is not a count and a debt is an error", async () => {
+    for (const answer of ["OK", ["1", 0], [1, null], [1, Number.NaN], [1, -5], [0.5, 0]]) {
       const limiter = limiterOn(async () => answer);
-      await assert.rejects(limiter.take("odd", policy), /something other than 2 numbers/);
+      await assert.rejects(limiter.take("odd", policy), /something other than 2 counts/);
     }
   });
 });
