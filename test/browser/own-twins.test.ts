@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
+import { TwinClient } from "../../client/mod.ts";
 import { assertAccessible, assertFitsScreens, openPage, type WatchedPage } from "./browsers.ts";
 import { openPlayground, type Playground, replyOn, send } from "./playground.ts";
 import { representativeBrowsers } from "./shared-browsers.ts";
@@ -419,6 +420,20 @@ for (const { name, skip, start } of representativeBrowsers) {
       await other.getByText("keeper is in the operator's files").waitFor();
       assert.match((await other.locator("pre").textContent()) ?? "", /^## .+ Who\? 🎨\n/u);
       await assertAccessible(page);
+    });
+
+    test("a question is answered that is too long for one, or has what a comment cannot hold", async () => {
+      await store("taught", file);
+      const app = new TwinClient({ baseUrl: server.url, apiKey: await server.key() });
+      const { id } = await app.conversations.create({ twinId: "taught" });
+      await app.messages.send(id, { content: `Wo --> gibt es\u0007 Zelte?${" Bitte!".repeat(200)}` });
+      await using page = await open();
+      await page.click("#tab-questions");
+      const entry = page.locator("#questions .entry", { hasText: "Zelte" });
+      await entry.getByRole("button", { name: /^Answer/ }).click();
+      await entry.getByLabel("Answer", { exact: true }).fill("Im Garten.");
+      await entry.getByRole("button", { name: /^Teach/ }).click();
+      await entry.getByText("knows the answer now").waitFor();
     });
   });
 

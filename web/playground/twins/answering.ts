@@ -78,11 +78,11 @@ export function answerTo(
     const answer = h("textarea", { id, rows: "4", maxlength: "32000", required: true });
     const heading = h("input", {
       id: `${id}-heading`,
-      maxlength: "200",
+      maxlength: String(mostHeading),
       required: true,
       autocomplete: "off",
     });
-    heading.value = headingFor(question);
+    heading.value = oneLine(question, mostHeading);
     const submit = h("button", { type: "submit", class: "primary" }, `Teach ${twinId}`);
     const teach = async () => {
       submit.disabled = true;
@@ -122,8 +122,7 @@ export function answerTo(
 
   /** Where to put an answer of a twin that is in the operator's files. */
   function adviceFor(twinId: string): HTMLElement {
-    const asked = oneLine(question).replaceAll("-->", "→");
-    const section = `## ${headingFor(question)}\n<!-- asked as: ${asked} -->\n\nThe answer.\n`;
+    const section = `## ${oneLine(question, mostHeading)}\n<!-- asked as: ${oneLine(question)} -->\n\nThe answer.\n`;
     return h(
       "div",
       { class: "answer" },
@@ -181,14 +180,16 @@ async function isOwn(client: TwinClient, twinId: string): Promise<boolean> {
   return false;
 }
 
-/** A question as a line, as headings and comments are. */
-function oneLine(question: string): string {
-  return question.replaceAll(/\s+/g, " ").trim();
-}
+/** The longest question that is taught, and the longest heading, in UTF-16 code units. */
+const mostAsked = 1_000;
+const mostHeading = 200;
 
-/** Its first 200 UTF-16 code units, without half of a pair. */
-function headingFor(question: string): string {
-  return oneLine(question)
-    .slice(0, 200)
+/** A question as a line that a heading and a comment can have, cut before half of a pair. */
+function oneLine(question: string, most = mostAsked): string {
+  return question
+    .replaceAll(/[\s\p{Cc}]+/gu, " ")
+    .replaceAll("-->", "→")
+    .trim()
+    .slice(0, most)
     .replace(/[\ud800-\udbff]$/, "");
 }
