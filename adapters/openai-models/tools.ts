@@ -124,16 +124,34 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
     return found;
   }
 
-  /** The tools that fit into a request. The log names the others. */
+  /**
+   * The tools that fit into a request, of which each server has its share: what one needs less than that, the longer ones have
+   * more. The log names the others.
+   */
   function offerable(tools: readonly Tool[]): readonly Tool[] {
-    let length = 0;
-    const left: string[] = [];
-    const offered = tools.filter((tool) => {
-      const fits = length + parametersOf(tool).length <= mostDefinitions;
-      if (fits) length += parametersOf(tool).length;
-      else left.push(tool.name);
-      return fits;
-    });
+    const servers = new Map<string, { total: number; readonly tools: Tool[] }>();
+    for (const tool of tools) {
+      const [name = ""] = tool.name.split("/", 1);
+      const server = servers.get(name) ?? { total: 0, tools: [] };
+      servers.set(name, server);
+      server.tools.push(tool);
+      server.total += parametersOf(tool).length;
+    }
+    let rest = mostDefinitions;
+    let waiting = servers.size;
+    const fitting = new Set<Tool>();
+    for (const server of [...servers.values()].sort((one, other) => (one.total < other.total ? -1 : 1))) {
+      let share = rest / waiting--;
+      for (const tool of server.tools) {
+        const { length } = parametersOf(tool);
+        if (length > share) continue;
+        share -= length;
+        rest -= length;
+        fitting.add(tool);
+      }
+    }
+    const offered = tools.filter((tool) => fitting.has(tool));
+    const left = tools.filter((tool) => !fitting.has(tool)).map(({ name }) => name);
     if (left.length > 0) {
       log("warn", "tools are not offered to a model, because there are too many, or they are too long", {
         tools: left.slice(0, 20),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Tool } from "../../core/mod.ts";
-import * as model from "./model-server.ts";
 import { tooMuchToCompile } from "./hostile-schemas.ts";
+import * as model from "./model-server.ts";
 import { answers, ask, called, toldIn } from "./tools-fixture.ts";
 
 /** What comes of a call with this input of a tool with this schema: its input, or what the model is told. */

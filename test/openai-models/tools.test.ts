@@ -635,6 +635,19 @@ describe("tools of a model", { timeout: 300_000 }, () => {
     assert.deepEqual(logged, [{ tools: ["orders/b", "orders/deep"], count: 2 }]);
   });
 
+  test("a server whose tools are told at length takes no tool of another server away", async () => {
+    const { tool } = orders();
+    const long = ["a", "b", "c"].map((name) => ({
+      ...tool,
+      name: `archive/${name}`,
+      description: "d".repeat(340_000),
+    }));
+    const tools = [...long, { ...tool, description: "d".repeat(50_000) }];
+    const { asked } = await ask([answers], tools, {}, ["archive", "orders"]);
+    const offered = asked[0]?.tools?.map((one) => one.function.name);
+    assert.deepEqual(offered, ["archive_a", "archive_b", "orders_find"]);
+  });
+
   test("options that are no tools are refused", () => {
     for (const tools of [
       {},
