@@ -24,7 +24,7 @@ import type { Telling } from "../../core/store/webhooks.ts";
 import { claimAndRun, dropClaimsOn } from "./claims.ts";
 import { keepClientToken } from "./client-tokens.ts";
 import { conversationList, listName } from "./conversation-lists.ts";
-import { deleteMessages, deleteRest, markDeleted, messagesInAPortion } from "./deletion.ts";
+import { deleteMessages, deleteRest, markDeleted, takesPortions } from "./deletion.ts";
 import type { SqlDriver, SqlStatement, SqlValue } from "./driver.ts";
 import { addToTotal, readPage, takeFromTotal } from "./lists.ts";
 import { findPath } from "./messages.ts";
@@ -212,7 +212,7 @@ async function deleteConversation(
     if (idleSince !== undefined && (replyId !== null || lastUseOf(found) >= idleSince)) return undefined;
     if (onlyEmpty && found.logLength > 0) return undefined;
     // Of a long one, only the end goes at once, where a reply may be in progress: what was deleted is found no more.
-    const isLong = found.logLength > messagesInAPortion;
+    const isLong = await takesPortions(driver, found);
     const result = await driver.batch([
       dropClaimsOn(found),
       {

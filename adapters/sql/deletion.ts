@@ -4,10 +4,43 @@
  * @module
  */
 
+import type { ConversationRecord } from "../../core/store/records.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 
-/** How many messages one statement deletes: about 10 ms in SQLite. */
-export const messagesInAPortion = 500;
+/** How many messages one statement deletes, and how many bytes of texts if they are several: about 10 ms in SQLite. */
+const messagesInAPortion = 500;
+const bytesInAPortion = 2 * 1024 * 1024;
+
+/** What no message has as its number. */
+const noNumber = Number.MAX_SAFE_INTEGER;
+
+/** The number, exclusive, up to which one statement may delete a conversation's messages from `from` on. */
+async function endOfPortion(
+  driver: SqlDriver,
+  owner: string,
+  conversationId: string,
+  from: number,
+): Promise<number> {
+  const rows = await driver.all(
+    `SELECT seq, octet_length(content) AS bytes FROM messages
+      WHERE owner = $1 AND conversation_id = $2 AND seq >= $3 ORDER BY seq LIMIT ${messagesInAPortion + 1}`,
+    [owner, conversationId, from],
+  );
+  let bytes = 0;
+  const beyond = rows.findIndex((row, index) => {
+    bytes += Number(row.bytes);
+    return index === messagesInAPortion || (index > 0 && bytes > bytesInAPortion);
+  });
+  return Number(rows[beyond]?.seq ?? noNumber);
+}
+
+/** Whether a conversation's messages are deleted by more than one statement. */
+export async function takesPortions(
+  driver: SqlDriver,
+  { owner, id, logLength }: Pick<ConversationRecord, "owner" | "id" | "logLength">,
+): Promise<boolean> {
+  return logLength > 2 && (await endOfPortion(driver, owner, id, 0)) < noNumber;
+}
 
 /** Deletes the messages of a conversation from one number, inclusive, to another. */
 export function deleteMessages(
@@ -32,13 +65,10 @@ export function markDeleted(owner: string, conversationId: string): SqlStatement
 
 /** Deletes the messages of a deleted conversation. Two that do so at once are no harm. */
 export async function deleteRest(driver: SqlDriver, owner: string, conversationId: string): Promise<void> {
-  const [row] = await driver.all(
-    "SELECT max(seq) AS last FROM messages WHERE owner = $1 AND conversation_id = $2",
-    [owner, conversationId],
-  );
-  const last = Number(row?.last ?? -1);
-  for (let from = 0; from <= last; from += messagesInAPortion) {
-    await driver.batch([deleteMessages(owner, conversationId, from, from + messagesInAPortion)]);
+  for (let from = 0; from < noNumber; ) {
+    const to = await endOfPortion(driver, owner, conversationId, from);
+    await driver.batch([deleteMessages(owner, conversationId, from, to)]);
+    from = to;
   }
   const sql = "DELETE FROM deleted_conversations WHERE owner = $1 AND id = $2";
   await driver.batch([{ sql, params: [owner, conversationId] }]);

@@ -173,25 +173,30 @@ describe("a store in SQLite", () => {
     await store.close();
   });
 
-  test("a sweep deletes the messages of a long conversation that a process has left in the middle", async () => {
-    const connection = await openSqliteFile(folder.newPath());
-    let portions = 0;
-    const watchedConnection = watched(connection, (sql) => {
-      if (sql.startsWith("DELETE FROM messages") && ++portions === 2) throw new Error("the process ends");
+  for (const [what, count, content] of [
+    ["with many messages", 260, "Hello."],
+    ["with long messages", 4, "w".repeat(1_500_000)],
+  ] as const) {
+    test(`a sweep deletes the messages of a conversation ${what} that a process has left in the middle`, async () => {
+      const connection = await openSqliteFile(folder.newPath());
+      let portions = 0;
+      const watchedConnection = watched(connection, (sql) => {
+        if (sql.startsWith("DELETE FROM messages") && ++portions === 2) throw new Error("the process ends");
+      });
+      const store = storeOn(watchedConnection);
+      const { owner, id } = await newConversation(store);
+      const pairs = [];
+      for (let n = 0; n < count; n++) pairs.push(await converse(store, owner, id, { content }));
+      await assert.rejects(store.deleteConversation({ owner }, id, start), /the process ends/);
+      assert.equal(await store.getConversation({ owner }, id), undefined);
+      assert.ok(await store.getMessage({ owner }, pairs[0]?.reply.id ?? "", whole));
+      await store.sweep(start);
+      for (const table of ["messages", "deleted_conversations"]) {
+        assert.deepEqual(connection.all(`SELECT * FROM ${table}`, []), []);
+      }
+      await store.close();
     });
-    const store = storeOn(watchedConnection);
-    const { owner, id } = await newConversation(store);
-    const pairs = [];
-    for (let n = 0; n < 260; n++) pairs.push(await converse(store, owner, id));
-    await assert.rejects(store.deleteConversation({ owner }, id, start), /the process ends/);
-    assert.equal(await store.getConversation({ owner }, id), undefined);
-    assert.ok(await store.getMessage({ owner }, pairs[0]?.reply.id ?? "", whole));
-    await store.sweep(start);
-    for (const table of ["messages", "deleted_conversations"]) {
-      assert.deepEqual(connection.all(`SELECT * FROM ${table}`, []), []);
-    }
-    await store.close();
-  });
+  }
 
   test("a ping fails if the messages in the file are damaged", async () => {
     const path = folder.newPath();
