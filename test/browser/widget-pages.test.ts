@@ -230,6 +230,26 @@ for (const { name, skip, start } of sharedBrowsers) {
       assert.equal(await chat.status.innerText(), "");
     });
 
+    test("all of it is in view where the window is low or narrow, with words of any length", async () => {
+      await using chat = await open(tag(`launcher open starters="${"s".repeat(200)}|Two?"`));
+      const { page, greeting } = chat;
+      for (const [width, height] of [
+        [360, 640],
+        [667, 331], // a phone on its side
+        [320, 256], // 400 % of a small screen
+      ] as const) {
+        await page.setViewportSize({ width, height });
+        await greeting.waitFor();
+        for (const part of ["close", "send", "messages"]) {
+          const box = await page.locator(`twin-chat [part~=${part}]`).boundingBox();
+          assert.ok(box && box.y >= 0 && box.y + box.height <= height, `${part} in ${width} x ${height}`);
+        }
+        const messages = page.locator("twin-chat [part=messages]");
+        const hidden = await messages.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+        assert.equal(hidden, 0);
+      }
+    });
+
     test("what cannot be done while a reply is written is disabled", async () => {
       await using chat = await open(tag());
       await chat.say("word0");

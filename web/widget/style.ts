@@ -176,9 +176,9 @@ button:disabled { opacity: 0.5; cursor: default; }
 [part~="tool"] { padding: 6px; color: var(--soft); background: none; border-radius: 8px; }
 [part~="tool"]:hover { color: var(--ink); background: var(--sunken); }
 [part="starter"], [part="again"], [part="ask"], [part~="deny"], [part~="stop"] { color: var(--accent); background: none; border-color: currentColor; font-weight: 500; text-align: start; }
-[part="starter"], [part="call"] button { padding: 5px 13px; }
+[part="starter"], [part="call"] button { padding: 5px 13px; overflow-wrap: anywhere; }
 [part="again"], [part="ask"] { padding: 2px 10px; font-size: inherit; }
-@media (max-width: 480px) {
+@media (max-width: 480px), (max-height: 400px) {
   :host([launcher][open]) { inset: 0; }
   :host([launcher][open]) [part="panel"] { width: 100vw; height: 100dvh; border: 0; border-radius: 0; }
   :host([launcher][open]) [part="launcher"] { display: none; }
