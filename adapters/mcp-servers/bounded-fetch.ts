@@ -104,7 +104,11 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
     const text = await readBounded(response, limit);
     if (text === undefined || isTooMuch(text)) return errorResponse(asked, tooLong(limit));
     count(text.length);
-    return text === "" ? new Response(null, response) : new Response(rewrite(text), response);
+    if (text === "") return new Response(null, response);
+    const answer = isList || isCall ? answerIn(text) : text;
+    if (answer === undefined && isCall)
+      return errorResponse(asked, "the server's answer is not as the protocol has it.");
+    return new Response(rewrite(answer ?? text), response);
   }
 }
 
@@ -159,6 +163,14 @@ async function refusal(asked: Asked, response: Response): Promise<Response> {
   if (status === 408 || status === 429)
     return errorResponse(asked, `the server answered with status ${status}.`);
   return new Response(text, init);
+}
+
+/** The answer in a text, of which revision 2025-03-26 allowed a list. Undefined: there is none. */
+function answerIn(text: string): string | undefined {
+  const said = parseBounded(text, valuesOfList);
+  if (!Array.isArray(said)) return isJsonObject(said) ? text : undefined;
+  const answer: unknown = said.find((one) => isJsonObject(one) && ("result" in one || "error" in one));
+  return answer === undefined ? undefined : JSON.stringify(answer);
 }
 
 function tooLong(limit: number): string {

@@ -337,6 +337,36 @@ describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
       assert.equal(tools.list().length, 1);
     });
 
+  const sendText = (response: ServerResponse, body: string) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(body);
+    return true;
+  };
+
+  for (const method of ["tools/list", "tools/call"])
+    test(`an answer to ${method} in a list of answers is read as one that is alone`, async (t) => {
+      const odd = { annotations: { audience: [1] } };
+      const result = {
+        tools: [{ ...find, annotations: 7 }],
+        content: [{ type: "text", text: "It is sent.", ...odd }],
+      };
+      const { call } = await start(
+        t,
+        on(method, (response, id) => sendText(response, JSON.stringify([{ jsonrpc: "2.0", id, result }]))),
+        () => said("It is sent."),
+      );
+      assert.equal(await call(), "It is sent.");
+    });
+
+  for (const body of ["{", "[]", "7"])
+    test(`an answer ${body} fails its call alone`, async (t) => {
+      const { call, tools } = await start(
+        t,
+        on("tools/call", (response) => sendText(response, body)),
+      );
+      await assert.rejects(call(), /is not as the protocol has it/);
+      assert.equal(tools.list().length, 1);
+    });
+
   test("a server whose handshake has more than 1,000 values is away", async (t) => {
     const serverInfo = { name: "s", version: "1", icons: Array(2_000).fill({ src: "a:b" }) };
     const result = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo };
