@@ -20,8 +20,8 @@ export interface Terminal {
 
 /**
  * Reads a line, sends it, shows the reply as it is written, and starts over until the input ends. Where calls wait for the
- * person, the next line allows them, or goes on without. Ctrl-C stops a reply that is being written, and otherwise the
- * conversation.
+ * person, the next line allows them, or goes on without. Where another person answers, what that one says is shown. Ctrl-C
+ * stops a reply that is being written, and otherwise the conversation.
  */
 export async function chat(client: TwinClient, twinId: string, { input, output }: Terminal): Promise<void> {
   const twin = await findTwin(client, twinId);
@@ -32,6 +32,13 @@ export async function chat(client: TwinClient, twinId: string, { input, output }
   const lines = createInterface({ input, output, terminal: isTerminal, prompt: isTerminal ? "> " : "" });
   let stopReply: (() => void) | undefined;
   let pending: NonNullable<Message["pendingCalls"]> = [];
+  const left = new AbortController();
+  lines.once("close", () => left.abort());
+  const said = ({ author, content }: Message) => {
+    output.write(`${isTerminal ? "\n" : ""}${visibleLine(author ?? name)}: ${visible(content)}\n`);
+    lines.prompt(true);
+  };
+  followSaid(client, id, left.signal, said).catch(() => {}); // what was said is in the conversation all the same
   lines.on("SIGINT", () => (stopReply ? stopReply() : lines.close()));
   for await (const line of promptedLines(lines)) {
     const isYes = pending.length > 0 && /^y(es)?$/i.test(line.trim());
@@ -54,6 +61,20 @@ export async function chat(client: TwinClient, twinId: string, { input, output }
       if (reply.messageId !== undefined) pending = []; // what is refused decides nothing
     }
     stopReply = undefined;
+  }
+}
+
+/** Tells of what people say in the twin's place. */
+async function followSaid(
+  { conversations }: TwinClient,
+  id: string,
+  signal: AbortSignal,
+  said: (message: Message) => void,
+): Promise<void> {
+  for await (const event of conversations.follow(id, { signal, maxRetries: Infinity })) {
+    if (event.type !== "message") continue;
+    const { role, inReplyTo } = event.message;
+    if (role === "assistant" && inReplyTo === null) said(event.message);
   }
 }
 

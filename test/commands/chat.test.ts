@@ -11,6 +11,7 @@ import { createTwinList, type TwinEngine } from "../../core/mod.ts";
 import { chat } from "../../server/commands/chat.ts";
 import { type Chat, openChat } from "../support/chat.ts";
 import { inProcess, newTwin } from "../support/harness.ts";
+import { until } from "../support/until.ts";
 
 function clientOf({ key, service }: Chat): TwinClient {
   return new TwinClient({
@@ -74,4 +75,26 @@ test("what is said to a person waits, and the terminal says so", async () => {
     await text(output),
     "scripted: Hello!\nscripted: I ask Eva.\nscripted: (a person answers here; what you said waits)\n",
   );
+});
+
+test("what a person says is shown, under that person's name, to who waits for it", async () => {
+  await using there = await openChat(inProcess);
+  const client = clientOf(there);
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  let shown = "";
+  output.on("data", (piece) => {
+    shown += piece;
+  });
+  const shows = (words: string) => until(`${words} is shown`, 10_000, () => shown.includes(words));
+  const talked = chat(client, "scripted", { input, output });
+  await shows("Hello!");
+  const [{ id } = { id: "" }] = (await client.conversations.list()).data;
+  await client.conversations.update(id, { answeredBy: "person" });
+  input.write("Anybody?\n");
+  await shows("waits");
+  await client.messages.say(id, { content: "I am\u001b[2J here.", author: "Eva" });
+  await shows("here.");
+  input.end();
+  await talked;
+  assert.ok(shown.endsWith("what you said waits)\nEva: I am\\u001b[2J here.\n"), shown);
 });
