@@ -87,9 +87,9 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
     const count = (bytes: number) => {
       if (isList) listed += bytes;
     };
-    const rewrite = (text: string) => {
-      if (isCall) return withToldAlone(text);
-      if (!isList) return text;
+    const rewrite = (text: string, method = asked.method) => {
+      if (method === "tools/call") return withToldAlone(text);
+      if (method !== "tools/list") return text;
       const rewritten = withoutOddTools(text, mostTools - tools);
       tools += rewritten.kept;
       if (rewritten.left > 0) leftOut(rewritten.left);
@@ -165,6 +165,14 @@ async function refusal(asked: Asked, response: Response): Promise<Response> {
   return new Response(text, init);
 }
 
+/** The method that a message answers: on a stream that goes on after it was cut, only the result says it. Empty: another one, or none. */
+function answeredIn(message: unknown): string {
+  const result = isJsonObject(message) ? message.result : undefined;
+  if (!isJsonObject(result)) return "";
+  if ("tools" in result) return "tools/list";
+  return "content" in result || "structuredContent" in result ? "tools/call" : "";
+}
+
 /** The answer in a text, of which revision 2025-03-26 allowed a list. Undefined: there is none. */
 function answerIn(text: string): string | undefined {
   const said = parseBounded(text, valuesOfList);
@@ -191,7 +199,8 @@ interface EventOptions {
   /** Whether an event has too many values or levels. */
   isTooMuch(text: string): boolean;
   count(bytes: number): void;
-  rewrite(text: string): string;
+  /** `method`: what is answered, where it is not what was asked. */
+  rewrite(text: string, method?: string): string;
   /** Whether a request of the server is answered. */
   mayAsk(): boolean;
   /** Aborted when the request is cancelled. */
@@ -260,8 +269,11 @@ function boundedEvents(
       const message = parseBounded(event.data, valuesOfList);
       const { id, method }: JsonObject = isJsonObject(message) ? message : {};
       if (id !== undefined && method !== undefined && !mayAsk()) continue;
+      const answered = asked.method === "" ? answeredIn(message) : asked.method;
+      const isOther = method !== undefined || answered === "";
+      if (isOther && hasTooMany(event.data, valuesOfOther)) continue;
       isAnswered = asked.id !== undefined && id === asked.id && method === undefined;
-      out += written({ ...event, data: rewrite(event.data) });
+      out += written({ ...event, data: rewrite(event.data, answered) });
       count(event.data.length);
     }
     return out;

@@ -178,6 +178,50 @@ describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
     assert.ok(answers > 0 && answers < 100, `${answers} answers`);
   });
 
+  test("a server's own request of more than 1,000 values is left out", async (t) => {
+    const answered: unknown[] = [];
+    const ping = (id: string, values: number) =>
+      `data: ${JSON.stringify({ jsonrpc: "2.0", id, method: "ping", params: { _meta: { a: Array(values).fill(1) } } })}\n\n`;
+    let call: ServerResponse | undefined;
+    let answer = "";
+    const { call: begin } = await start(t, (message, response) => {
+      if (message.method === "tools/call") {
+        answer = answerTo(message.id);
+        call = response.writeHead(200, { "content-type": "text/event-stream" });
+        call.write(ping("wide", 2_000) + ping("usual", 10));
+        return true;
+      }
+      if (message.method !== undefined) return false;
+      answered.push(message.id);
+      response.writeHead(202).end();
+      call?.end(answer);
+      return true;
+    });
+    assert.equal(await begin(), "It is sent.");
+    assert.deepEqual(answered, ["usual"]);
+  });
+
+  test("an answer on a stream that goes on after it was cut is read as any other", async (t) => {
+    const odd = { type: "text", text: "It is sent.", annotations: { audience: [1] } };
+    const answers = new Map<string, unknown>([
+      ["tools/list", { tools: [{ ...find, annotations: 7 }] }],
+      ["tools/call", { content: [odd] }],
+    ]);
+    let due = "";
+    const { call } = await start(t, (message, response, request) => {
+      if (request.method === "GET") {
+        response.writeHead(200, { "content-type": "text/event-stream" }).end(`id: 2\ndata: ${due}\n\n`);
+        return true;
+      }
+      const result = answers.get(message.method);
+      if (!result) return false;
+      due = JSON.stringify({ jsonrpc: "2.0", id: message.id, result });
+      response.writeHead(200, { "content-type": "text/event-stream" }).end("retry: 1\nid: 1\ndata: \n\n");
+      return true;
+    });
+    assert.equal(await call(), "It is sent.");
+  });
+
   for (const type of ["application/json", "text/event-stream"]) {
     test(`a result of far more values than text fails its call alone (${type})`, async (t) => {
       const { call, tools } = await start(

@@ -57,6 +57,8 @@ export async function startToolServer(
   const headers: IncomingMessage["headers"][] = [];
   const server: Server = createServer(async (request, response) => {
     headers.push(request.headers);
+    const isResumed = request.headers["last-event-id"] !== undefined;
+    if (isResumed && (await intercept({ method: "" }, response, request))) return;
     if (request.method !== "POST") return void response.writeHead(405).end();
     let body = "";
     for await (const piece of request.setEncoding("utf8")) body += piece;
