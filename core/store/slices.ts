@@ -15,7 +15,7 @@ export function upTo<Message extends { readonly content: string }>(
   if (messages.reduce((sum, { content }) => sum + content.length, 0) <= characters) return messages;
   let left = characters;
   const end = messages.findIndex(({ content }, index) => {
-    left -= Array.from(content).length;
+    for (let at = 0; at < content.length; at += isPairAt(content, at) ? 2 : 1) left--; // an array of them would be 16 MB
     return left < 0 && index > 0;
   });
   return end === -1 ? messages : messages.slice(0, end);
