@@ -23,7 +23,7 @@ import {
   warnOfEngines,
 } from "./service-options.ts";
 import type { Deliverer } from "./store/deliverer.ts";
-import { OwnTwins } from "./twins/own-twins.ts";
+import { defaultTwinBytes, OwnTwins } from "./twins/own-twins.ts";
 import type { ApiError } from "./wire/errors.ts";
 import { type Answer, HostRequest, type IncomingRequest, toResponse } from "./wire/request.ts";
 
@@ -133,7 +133,7 @@ function createContext(
   isDraining: () => boolean,
 ): HandlerContext {
   const { store, limiter, clock, random, sha256, log, basePath, newId, deliverer } = options;
-  const memory = new MemoryBudget();
+  const memory = new MemoryBudget(options.ownTwins?.mostBytes ?? defaultTwinBytes);
   const ownTwins = openOwnTwins(options, memory);
   const twins = ownTwins ?? options.twins;
   const tells = deliverer && {

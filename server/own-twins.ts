@@ -5,7 +5,7 @@
  */
 
 import { getHeapStatistics } from "node:v8";
-import { defaultKeptBytes, type OwnTwinsOptions } from "../core/twins/own-twins.ts";
+import { defaultTwinBytes, type OwnTwinsOptions } from "../core/twins/own-twins.ts";
 import { loadedReader, type TwinReader } from "../core/twins/reader.ts";
 import type { Engines } from "./engines.ts";
 import { runtime } from "./process.ts";
@@ -25,13 +25,13 @@ export function ownTwinsOf(
     toolProblem,
     defaultEngine: engines.openai ? "openai" : "knowledge",
     reader: loadedReader(openReader),
-    mostKeptBytes: Math.min(defaultKeptBytes, shareOfHeap()),
+    mostBytes: shareOfHeap(),
   };
 }
 
 /** A third of the heap, in bytes: while a large index is kept, another takes twice as much until it is made. */
 function shareOfHeap(): number {
-  return runtime === "node" ? Math.floor(getHeapStatistics().heap_size_limit / 3) : defaultKeptBytes; // others' heaps grow
+  return runtime === "node" ? Math.floor(getHeapStatistics().heap_size_limit / 3) : defaultTwinBytes; // others' heaps grow
 }
 
 /** What reads and judges twins: a start does not wait for it. */

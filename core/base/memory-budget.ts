@@ -22,6 +22,11 @@ export interface Held {
   reserve(bytes: number): boolean;
   /** The same, however many they are, because they are there already. Negative: fewer. */
   count(bytes: number): void;
+  /**
+   * Holds what others may hold, too, such as a twin's text: it counts once, and for nobody but the process. False: with what else
+   * is shared, that would be too much, and nothing has changed.
+   */
+  share(thing: object, bytes: number): boolean;
   /** Holds nothing any more. Idempotent. */
   release(): void;
 }
@@ -51,10 +56,19 @@ class Account {
 export class MemoryBudget {
   readonly #all = new Account("", mostOfAll);
   readonly #accounts = new Map<string, Account>();
+  readonly #mostShared: number;
+  /** How many hold each thing that is shared. */
+  readonly #shared = new Map<object, number>();
+  #sharedBytes = 0;
+
+  /** `mostShared`: how much the things may take together that are shared, in bytes, unless there is only one. */
+  constructor(mostShared = Number.POSITIVE_INFINITY) {
+    this.#mostShared = mostShared;
+  }
 
   /** Begins to count what an owner or an end user holds. */
   hold(holder: Holder): Held {
-    return new Hold(() => this.#open(holder), this.#close);
+    return new Hold(() => this.#open(holder), this.#close, this.#share);
   }
 
   #open({ owner, endUser }: Holder): readonly Account[] {
@@ -71,6 +85,21 @@ export class MemoryBudget {
     return known;
   }
 
+  /** Returns what ends it. Undefined: it is too much. */
+  readonly #share = (thing: object, bytes: number): (() => void) | undefined => {
+    const holders = this.#shared.get(thing) ?? 0;
+    if (holders === 0) {
+      if (this.#sharedBytes > 0 && this.#sharedBytes + bytes > this.#mostShared) return undefined;
+      this.#sharedBytes += bytes;
+    }
+    this.#shared.set(thing, holders + 1);
+    return () => {
+      const left = (this.#shared.get(thing) ?? 1) - 1;
+      if (left > 0) this.#shared.set(thing, left);
+      else if (this.#shared.delete(thing)) this.#sharedBytes -= bytes;
+    };
+  };
+
   readonly #close = (accounts: readonly Account[]): void => {
     for (const account of accounts) {
       account.holders--;
@@ -83,12 +112,19 @@ export class MemoryBudget {
 class Hold implements Held {
   readonly #open: () => readonly Account[];
   readonly #close: (accounts: readonly Account[]) => void;
+  readonly #share: (thing: object, bytes: number) => (() => void) | undefined;
   #accounts: readonly Account[] = [];
+  #unshare: (() => void) | undefined;
   bytes = 0;
 
-  constructor(open: () => readonly Account[], close: (accounts: readonly Account[]) => void) {
+  constructor(
+    open: () => readonly Account[],
+    close: (accounts: readonly Account[]) => void,
+    share: (thing: object, bytes: number) => (() => void) | undefined,
+  ) {
     this.#open = open;
     this.#close = close;
+    this.#share = share;
   }
 
   reserve(bytes: number): boolean {
@@ -114,7 +150,14 @@ class Hold implements Held {
     this.#accounts = [];
   }
 
+  share(thing: object, bytes: number): boolean {
+    this.#unshare = this.#share(thing, bytes);
+    return this.#unshare !== undefined;
+  }
+
   release(): void {
     this.count(-this.bytes);
+    this.#unshare?.();
+    this.#unshare = undefined;
   }
 }

@@ -23,6 +23,7 @@
 
 import { counted } from "../base/counted.ts";
 import type { Log } from "../base/log.ts";
+import type { Held } from "../base/memory-budget.ts";
 import type { MessageRecord } from "../store/records.ts";
 import {
   endOfPeriod,
@@ -33,7 +34,7 @@ import {
   tokensOf,
 } from "../store/token-budgets.ts";
 import type { HistoryMessage, ReplyFormat, Turn, TwinEngine } from "../twins/engine.ts";
-import type { Twin } from "../twins/twins.ts";
+import { sizeOfOwn, type Twin } from "../twins/twins.ts";
 import { ApiError } from "../wire/errors.ts";
 
 /** A limit of what runs at once: of a key, an end user or a host's user. */
@@ -187,6 +188,12 @@ export function questionBytes(
 ): number {
   const asked = content.length + formatLength(format);
   return 3 * history.reduce((sum, message) => sum + message.content.length, asked);
+}
+
+/** Holds a twin that its owner made, for as long as the memory is held. False: others that are used leave no room. */
+export function holdTwin(memory: Held, twin: Twin): boolean {
+  const bytes = sizeOfOwn(twin);
+  return bytes === 0 || memory.share(twin, bytes);
 }
 
 /** How long the form is that a reply is to have, in characters. */

@@ -11,7 +11,7 @@ import { tooMuchAtOnce } from "../wire/errors.ts";
 import type { Production, ReplyContext } from "./context.ts";
 import { cancelled, type Outcome } from "./draft.ts";
 import type { ReplyFeed } from "./feed.ts";
-import { questionBytes, tellReached } from "./limits.ts";
+import { holdTwin, questionBytes, tellReached } from "./limits.ts";
 import { Producer } from "./producer.ts";
 import { type Replaced, yieldMs } from "./saver.ts";
 import { endOfStored, type StoredReplies } from "./stored-reply.ts";
@@ -71,15 +71,18 @@ export class RunningReplies {
    * @throws {ApiError} `too_many_running`, `unavailable`
    */
   prepare(production: Production, replaces = false): Producer {
-    const { limits, reply, question, history, format } = production;
+    const { limits, twin, reply, question, history, format } = production;
     const { id } = reply;
     const { counts } = this.#context;
     if (limits && replaces) counts.add(limits);
     else if (limits) counts.enter(limits);
     const producer = new Producer(this.#context, production, () => this.#stored.follows(id));
+    const { memory } = producer;
     const asked = questionBytes(question.content, history, format);
-    if (!limits) producer.memory.count(asked);
-    else if (!producer.memory.reserve(asked)) {
+    const hasTwin = holdTwin(memory, twin);
+    if (!limits) memory.count(asked);
+    else if (!hasTwin || !memory.reserve(asked)) {
+      memory.release();
       counts.leave(limits);
       throw tooMuchAtOnce();
     }

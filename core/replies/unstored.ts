@@ -15,6 +15,7 @@ import { ReplyFeed } from "./feed.ts";
 import { askGuarded } from "./guarding.ts";
 import {
   budgetsOf,
+  holdTwin,
   questionBytes,
   requireRoom,
   reservationOf,
@@ -78,8 +79,9 @@ export async function replyUnstored(context: ReplyContext, turn: UnstoredTurn): 
   const engine = engines[twin.engine];
   const memory = context.memory.hold(turn);
   turn.received?.release();
-  if (!memory.reserve(questionBytes(content, history, turn.format))) throw tooMuchAtOnce();
   try {
+    if (!holdTwin(memory, twin) || !memory.reserve(questionBytes(content, history, turn.format)))
+      throw tooMuchAtOnce();
     const reserved = await reserve(context, turn, reply, engine);
     return run(context, turn, { reply, engine, memory, reserved });
   } catch (error) {

@@ -34,6 +34,7 @@ import {
   byName,
   mostIndexedLines,
   noteOwn,
+  sizeOfOwn,
   type Twin,
   type TwinProfile,
   type TwinSource,
@@ -66,8 +67,11 @@ export interface OwnTwinsOptions {
   readonly defaultEngine?: string | undefined;
   /** What reads and judges them. Default: the package's own, which reads Markdown, text and HTML. */
   readonly reader?: TwinReader | undefined;
-  /** How much may be kept of their texts and indexes, in bytes, by an estimate. Default 268,435,456. */
-  readonly mostKeptBytes?: number | undefined;
+  /**
+   * How much the texts and indexes of those may take that replies use, in bytes, by an estimate: more are 503 `unavailable`, but
+   * for one alone. Of those that were used, as much is kept, 256 MiB at most. Default 1,073,741,824.
+   */
+  readonly mostBytes?: number | undefined;
 }
 
 const rules: RulesFor<OwnTwinsOptions> = {
@@ -82,7 +86,7 @@ const rules: RulesFor<OwnTwinsOptions> = {
     expected: "a reader of twins' texts",
     accepts: (value) => hasMethods(value, ["read", "faultsOf", "readDocument", "ask", "answer", "teach"]),
   }),
-  mostKeptBytes: optional(wholeNumber([1, Number.MAX_SAFE_INTEGER])),
+  mostBytes: optional(wholeNumber([1, Number.MAX_SAFE_INTEGER])),
 };
 
 /** @throws {TypeError} for an option that is unknown or cannot be used. */
@@ -110,9 +114,10 @@ export interface OwnTwinsParts {
 const trustMs = 1_000;
 const mostHeads = 10_000;
 
-/** What is kept of texts that were read, in bytes, unless it is said. */
-export const defaultKeptBytes: number = 256 * 1024 * 1024;
-/** What a text takes while it is kept, with its index, for each of its bytes, and for each line, which may be a section. */
+/** What texts that are used may take, unless it is said, and at most what is kept of them, in bytes. */
+export const defaultTwinBytes: number = 1024 * 1024 * 1024;
+const mostCached = 256 * 1024 * 1024;
+/** What a text takes while it is there, with its index, for each of its bytes, and for each line, which may be a section. */
 const cachedPerByte = 2;
 const cachedPerLine = 448;
 /** What a twin takes besides its texts. */
@@ -150,9 +155,9 @@ export class OwnTwins implements TwinSource {
   readonly #changes = new FairQueue(Number.POSITIVE_INFINITY, (twin, running) => !running.includes(twin));
 
   constructor(parts: OwnTwinsParts) {
-    const { reader, maxTwins = defaultOwnTwins, mostKeptBytes = defaultKeptBytes } = parts.options;
+    const { reader, maxTwins = defaultOwnTwins, mostBytes = defaultTwinBytes } = parts.options;
     this.#parts = parts;
-    this.#read = new LRUCache({ maxSize: mostKeptBytes });
+    this.#read = new LRUCache({ maxSize: Math.min(mostBytes, mostCached) });
     this.reader = reader;
     this.maxTwins = maxTwins;
   }
@@ -274,7 +279,7 @@ export class OwnTwins implements TwinSource {
     this.#reading.set(read, reading);
     const twin = await reading;
     if (!twin) return undefined;
-    this.#read.set(name, { head, twin }, { size: cachedSizeOf(twin) });
+    this.#read.set(name, { head, twin }, { size: sizeOfOwn(twin) });
     return twin;
   }
 
@@ -300,7 +305,7 @@ export class OwnTwins implements TwinSource {
       for (const document of documents)
         texts.push({ path: document.path, text: await readText(store, owner, document) });
       const twin = { ...this.#permitted(owner, id, read.twin), id, createdAt, updatedAt, documents: texts };
-      noteOwn(twin, revision);
+      noteOwn(twin, revision, sizeWithIndex(twin));
       return twin;
     } catch (error) {
       if (error instanceof ContentMissing && !(await store.getTwinVersion(owner, id, version)))
@@ -328,8 +333,8 @@ function nameOf(owner: string, id: string): string {
   return `${owner}\n${id}`; // no owner contains a line end
 }
 
-/** What a twin takes while it is kept, in bytes. */
-function cachedSizeOf({ instructions, documents }: Twin): number {
+/** What a twin takes with its index, in bytes. */
+function sizeWithIndex({ instructions, documents }: Twin): number {
   return [instructions, ...documents.map(({ text }) => text)].reduce(
     (size, text) => size + cachedPerByte * text.length + cachedPerLine * linesOf(text),
     cachedPerTwin,

@@ -242,17 +242,23 @@ function toTwin(init: TwinInit, now: number): Twin {
 export const mostIndexedLines = 400_000;
 
 const revisions = new WeakMap<Twin, string>();
-const madeByOwners = new WeakSet<Twin>();
+/** How much twins that their owners made take, in bytes. */
+const sizes = new WeakMap<Twin, number>();
 
-/** Notes that its owner made a twin, and the revision that it has where it is kept. */
-export function noteOwn(twin: Twin, revision: string): void {
+/** Notes that its owner made a twin, the revision that it has where it is kept, and how much it takes, in bytes. */
+export function noteOwn(twin: Twin, revision: string, size: number): void {
   revisions.set(twin, revision);
-  madeByOwners.add(twin);
+  sizes.set(twin, size);
 }
 
 /** Whether its owner made a twin, as {@link noteOwn} was told. */
 export function isOwn(twin: Twin): boolean {
-  return madeByOwners.has(twin);
+  return sizes.has(twin);
+}
+
+/** How much a twin takes that its owner made, in bytes. 0: an operator's, which is there anyway. */
+export function sizeOfOwn(twin: Twin): number {
+  return sizes.get(twin) ?? 0;
 }
 
 /**

@@ -873,7 +873,7 @@ describe("twins that their owners make", () => {
 
   for (const [ownTwins, lines] of [
     [{}, 200_000],
-    [{ mostKeptBytes: 1_048_576 }, 800],
+    [{ mostBytes: 1_048_576 }, 800],
   ] as const) {
     test(`twins are kept as long as what their ${lines} lines may take has room`, async () => {
       const store = createMemoryStore();
@@ -896,6 +896,46 @@ describe("twins that their owners make", () => {
       assert.deepEqual([await isReadFor("one"), await isReadFor("two")], [false, true]);
     });
   }
+
+  test("while replies use a twin that fills what twins may take, those of others are 503, stored or not", async () => {
+    await using service = closingInTime(
+      await open({
+        ownTwins: { mostBytes: 1_048_576 },
+        engines: { knowledge: createScriptedEngine() },
+        openaiApi: createOpenAIApi(),
+      }),
+    );
+    for (const id of ["one", "two"])
+      await service.made(`${id}/file`, `---\nname: Odd\n---\n\n${"a\n".repeat(1_300)}`);
+    const key = await service.key();
+    const begin = async (twinId: string) => {
+      const path = `/conversations/${await service.conversation(key, twinId)}/messages`;
+      const answer = await service.call(
+        "POST",
+        path,
+        key,
+        { content: "Hello?" },
+        { prefer: "respond-async" },
+      );
+      return { answer, path };
+    };
+    const begun = [await begin("one"), await begin("one")];
+    assert.deepEqual([begun[0]?.answer.status, begun[1]?.answer.status], [202, 202]);
+    await assertErrorAnswer((await begin("two")).answer, 503, "unavailable");
+    const unstored = await service.service.fetch(
+      new Request("http://twins.test/v1/chat/completions", {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "two", messages: [{ role: "user", content: "Hello?" }] }),
+      }),
+    );
+    assert.equal(unstored.status, 503);
+    for (const { answer, path } of begun) {
+      const { id } = await dataOf<{ id: string }>(answer);
+      assert.equal((await service.call("POST", `${path}/${id}/cancel`, key)).status, 200);
+    }
+    assert.equal((await begin("two")).answer.status, 202);
+  });
 
   test("a question left unanswered is answered once it is taught, and all other bytes stay", async () => {
     await using service = await open();
