@@ -13,6 +13,11 @@ export const owner = "owner";
 /** Four bytes in UTF-8, two units in UTF-16, without spaces: no character costs more. */
 export const costly = "𠀋";
 
+/** The longest metadata of a conversation. */
+export const pairs: Readonly<Record<string, string>> = Object.fromEntries(
+  Array.from({ length: 16 }, (_, n) => [costly.repeat(62) + `${n}`.padStart(2, "0"), costly.repeat(512)]),
+);
+
 const at = Date.UTC(2026, 10, 1);
 /** For what is deleted once it is old. */
 const now = Date.now();
@@ -39,8 +44,9 @@ export async function fill(run: (sql: string) => Promise<unknown>): Promise<void
   const numbers = (count: number) =>
     `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${count - 1})`;
   const title = `'${costly.repeat(200)}'`;
+  const metadata = `'${JSON.stringify(pairs)}'`;
   const conversations =
-    "INSERT INTO conversations (owner, id, twin_id, end_user, title, log_length, path, created_at, updated_at)";
+    "INSERT INTO conversations (owner, id, twin_id, end_user, title, metadata, log_length, path, created_at, updated_at)";
   const messages =
     "INSERT INTO messages (id, owner, conversation_id, seq, role, content, status, after_id, branch_from, created_at, " +
     "completed_at, rating, rating_comment, rated_at, unanswered, review_twin)";
@@ -55,7 +61,7 @@ export async function fill(run: (sql: string) => Promise<unknown>): Promise<void
     const isForked = id === "conv_forks";
     const path = isForked ? `'[[${length - 2},${length}]]'` : "NULL";
     await run(
-      `${conversations} VALUES ('${owner}', '${id}', 'echo', '${person}', ${title}, ${length}, ${path}, ${at}, ${at})`,
+      `${conversations} VALUES ('${owner}', '${id}', 'echo', '${person}', ${title}, ${metadata}, ${length}, ${path}, ${at}, ${at})`,
     );
     const ofReply = (value: string) => (rated ? `CASE WHEN i % 2 = 1 THEN ${value} END` : "NULL");
     const from = isForked ? "CASE WHEN i % 2 = 0 AND i > 0 THEN -1 END" : "CAST(NULL AS BIGINT)";
@@ -77,8 +83,9 @@ export async function fill(run: (sql: string) => Promise<unknown>): Promise<void
     const person = `bob_${n}`;
     const rated = { at, question: "question" };
     await converse({ id: `conv_deep_${n}`, person, length: 50_000 }, `'${words}'`, rated);
-    await run(`${conversations} ${numbers(10_000)} SELECT '${owner}', 'conv_${n}_' || i, 'echo', 'cleo_${n}', ${title}, 2,
-      NULL, ${at} + i, ${at} FROM n`);
+    // A page of the newest, and one of the oldest.
+    await run(`${conversations} ${numbers(10_000)} SELECT '${owner}', 'conv_${n}_' || i, 'echo', 'cleo_${n}', ${title},
+      CASE WHEN i < 100 OR i >= 9900 THEN ${metadata} END, 2, NULL, ${at} + i, ${at} FROM n`);
     await run(`${messages} ${numbers(20_000)} SELECT 'msg_${n}_' || i, '${owner}', 'conv_${n}_' || (i / 2), i % 2,
       ${role("i")}, '${words}', 'completed', NULL, NULL, ${at}, ${at}, NULL, NULL, NULL, NULL, NULL FROM n`);
   }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { costly, receiver } from "./data.ts";
+import { costly, pairs, receiver } from "./data.ts";
 
 /** `t`: a client token, `r`: a read-only key, `f`: a full key, `j`: the owner's JWT. */
 export type Credential = "t" | "r" | "f" | "j";
@@ -106,9 +106,6 @@ const gets: readonly (readonly [who: string, what: string, path: string, mayTake
   ["j", "100 deliveries", "/webhooks/hook_0/deliveries?limit=100"],
 ];
 
-const pairs = Object.fromEntries(
-  Array.from({ length: 16 }, (_, n) => [costly.repeat(62) + `${n}`.padStart(2, "0"), costly.repeat(512)]),
-);
 /** The largest file of a twin, with a golden question. */
 export const ownTwin: string = `---\nname: Own\ntests:\n  - ask: What is this?\n---\n${"## Words\n\nA line of words.\n\n".repeat(36_000)}`;
 /** A file whose tables become as long as may be: each cell spans a hundred columns. */
