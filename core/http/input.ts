@@ -22,8 +22,9 @@ import type { Call, Route } from "./route.ts";
 const maxDepth = 64;
 
 /**
- * How many values a body may have, how many names of members, and how many of these may differ: empty arrays take much memory,
- * and a parser needs microseconds for each object that has other names than those before, in which nothing else has its turn.
+ * How many values a body may have, how many names of members, and how many of these may differ in one that is longer than most
+ * bodies may be: empty arrays take much memory, and a parser needs microseconds for each object that has other names than those
+ * before, in which nothing else has its turn.
  */
 const mostValues = 150_000;
 const mostNames = 50_000;
@@ -349,7 +350,7 @@ function countValues(text: string): number {
   const { values, depth } = measureJson(text, (name) => {
     if (++names > mostNames)
       throw new ApiError("payload_too_large", `The body's objects have more than ${mostNames} members.`);
-    if (differing.add(name).size > mostDiffering)
+    if (text.length > maxBodyBytes && differing.add(name).size > mostDiffering)
       throw new ApiError("payload_too_large", `The body has more than ${mostDiffering} different names.`);
   });
   if (depth > maxDepth) {
