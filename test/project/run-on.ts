@@ -94,7 +94,7 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       process.execPath,
       "--enable-source-maps",
       "--test",
-      "--test-concurrency=4", // many tests wait for other processes
+      "--test-concurrency=3", // many tests wait for other processes
       "--test-timeout=1200000", // of a folder, on a slow machine
       "--test-reporter=spec",
     ],
