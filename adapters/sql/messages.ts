@@ -171,7 +171,7 @@ async function readRanges(
     }
     left -= charactersOf(found);
     const rest = statements.isDescending ? [from, to - found.length] : [from + found.length, to];
-    const lengths = await driver.all(statements.lengths, [...params, ...rest]);
+    const lengths = await driver.all(statements.lengths, [...params, ...rest, left]);
     const fitting = firstUpTo(lengths, left, rows.length === 0);
     for (let read = 0; read < fitting.length; ) {
       await new Promise<void>((resume) => setImmediate(resume));
@@ -183,7 +183,7 @@ async function readRanges(
       read += portion.length;
     }
     left -= charactersOf(fitting);
-    if (fitting.length < lengths.length) break;
+    if (fitting.length < to - from - found.length) break;
   }
   return rows;
 }
@@ -248,7 +248,7 @@ function firstUpTo(rows: readonly SqlRow[], characters: number, isFirstTaken: bo
 
 /**
  * Selects the messages of a range in an order: all of them, a part of the only one's text, the first that have up to `$5`
- * characters together, or how many characters each has.
+ * characters together, or how many characters each has that may be among those.
  */
 interface RangeStatements {
   readonly all: string;
@@ -262,6 +262,12 @@ function selectRange(columns: string, text = "content"): Readonly<Record<"asc" |
   const inRange = "owner = $1 AND conversation_id = $2 AND seq >= $3 AND seq < $4";
   const columnsWith = (content: string) => columns.replace("content", `${content} AS content`);
   const selected = `SELECT ${columnsWith(text)}, length(content) AS characters FROM messages`;
+  // To count characters reads the texts, but not to count bytes, of which a character has up to four.
+  const mayFit = (order: string) => `${inRange} AND seq IN (
+      SELECT seq FROM (
+        SELECT seq, COALESCE(SUM(octet_length(content)) OVER (${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)
+          AS before FROM messages WHERE ${inRange}) AS lengths
+        WHERE before / 4 <= $5)`;
   const inOrder = (order: string, isDescending: boolean) => ({
     all: `${selected} WHERE ${inRange} ${order}`,
     part: `SELECT ${columnsWith(`substr(${text}, $5, $6)`)} FROM messages WHERE ${inRange}`,
@@ -269,9 +275,10 @@ function selectRange(columns: string, text = "content"): Readonly<Record<"asc" |
     first: `${selected} WHERE ${inRange} AND seq IN (
         SELECT seq FROM (
           SELECT seq, SUM(length(content)) OVER (${order} ROWS UNBOUNDED PRECEDING) AS up_to FROM messages
-            WHERE ${inRange}) AS lengths
+            WHERE ${mayFit(order)}) AS lengths
           WHERE up_to <= $5) ${order}`,
-    lengths: `SELECT seq, length(content) AS characters FROM messages WHERE ${inRange} ${order}`,
+    lengths: `SELECT seq, length(content) AS characters FROM messages
+      WHERE ${mayFit(order)} ${order}`,
     isDescending,
   });
   return { asc: inOrder("ORDER BY seq", false), desc: inOrder("ORDER BY seq DESC", true) };
