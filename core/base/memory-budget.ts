@@ -23,8 +23,8 @@ export interface Held {
   /** The same, however many they are, because they are there already. Negative: fewer. */
   count(bytes: number): void;
   /**
-   * Holds what others may hold, too, such as a twin's text: it counts once, and for nobody but the process. False: with what else
-   * is shared, that would be too much, and nothing has changed.
+   * Holds one thing that others may hold, too, such as a twin's text: it counts once, and for nobody but the process. False: with
+   * what else is shared, that would be too much, and nothing has changed.
    */
   share(thing: object, bytes: number): boolean;
   /** Holds nothing any more. Idempotent. */

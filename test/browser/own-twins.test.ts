@@ -396,7 +396,7 @@ for (const { name, skip, start } of representativeBrowsers) {
       await page.click("#tab-talk");
       for (const [twin, question] of [
         ["Shop", "Do you sell umbrellas?"],
-        ["Keeper", `Who painted Guernica?${" Who?".repeat(35)} 🎨🎨🎨🎨`], // its heading ends in the second of these
+        ["Keeper", `Who painted Guernica?${" Who?".repeat(35)} 🎨🎨🎨🎨`], // its heading would end within the second of these
       ] as const) {
         await page.locator("#twins button", { hasText: twin }).first().click();
         await send(page, question);
