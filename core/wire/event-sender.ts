@@ -19,6 +19,12 @@ export const joinMs = 4;
  */
 export const stallMs = 60_000;
 
+/**
+ * What a piece takes on its way, in bytes for each code unit: it is there as a text, as the chunk around it and as the bytes of
+ * that, which are 3 together in ASCII, and up to 7.
+ */
+const bytesPerCodeUnit = 4;
+
 /** The timers of senders. */
 export interface SenderTimers {
   /** Calls back after {@link joinMs}. */
@@ -206,7 +212,7 @@ export class EventSender {
     }
     this.#keepAliveDue = false;
     if (!piece) return undefined;
-    const bytes = 2 * piece.text.length;
+    const bytes = bytesPerCodeUnit * piece.text.length;
     this.#events.memory.count(bytes - this.#sending);
     this.#sending = bytes;
     this.#takenAt = performance.now();

@@ -200,8 +200,7 @@ export function deliveryResource(delivery: DeliveryRecord): DeliveryResource {
   };
 }
 
-/** Milliseconds since the epoch in ISO 8601: UTC with milliseconds. */
-/** A moment as clients see it. */
+/** A moment as clients see it: ISO 8601, in UTC, with milliseconds. Given in milliseconds since the epoch. */
 export function timeOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
