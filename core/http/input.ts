@@ -202,13 +202,13 @@ const tooMany = true;
 /** The parameters `<prefix>.<name>` as an object. Undefined: there are none. */
 function readPairs(
   prefix: string,
-  given: ReadonlyMap<ParameterText, readonly ParameterText[]>,
+  given: ReadonlyMap<string, readonly ParameterText[]>,
   refused: FieldError[],
 ): Record<string, string> | undefined {
   const pairs: [string, string][] = [];
   let isGiven = false;
   for (const [path, values] of given) {
-    if (typeof path !== "string" || !path.startsWith(`${prefix}.`)) continue;
+    if (!path.startsWith(`${prefix}.`)) continue;
     isGiven = true;
     const [value] = values;
     if (values.length > 1 || typeof value !== "string") {
@@ -237,13 +237,18 @@ function explainRefusal(values: readonly ParameterText[], property: ValueSchema)
   return `must be ${accepted(property)}`;
 }
 
-/** The values of each name. Like `URLSearchParams`, which would replace invalid UTF-8 instead of reporting it. */
-function parseSearch(search: string): Map<ParameterText, ParameterText[]> {
-  const given = new Map<ParameterText, ParameterText[]>();
+/**
+ * The values of each name. Like `URLSearchParams`, which would replace invalid UTF-8 instead of reporting it: a name that is not
+ * UTF-8 stays as it is written, and its value is not taken.
+ */
+function parseSearch(search: string): Map<string, ParameterText[]> {
+  const given = new Map<string, ParameterText[]>();
   for (const pair of search.split("&")) {
     const equals = pair.indexOf("=");
-    const name = decode(equals === -1 ? pair : pair.slice(0, equals));
-    const value = equals === -1 ? "" : decode(pair.slice(equals + 1));
+    const written = equals === -1 ? pair : pair.slice(0, equals);
+    const decoded = decode(written);
+    const name = decoded === notUtf8 ? written : decoded;
+    const value = decoded === notUtf8 ? notUtf8 : decode(equals === -1 ? "" : pair.slice(equals + 1));
     const values = given.get(name);
     if (values) values.push(value);
     else given.set(name, [value]);

@@ -208,6 +208,9 @@ for (const transport of transports) {
           const response = await fixture.call("GET", `/conversations?${name}=${value}`, key);
           assert.equal(await assertRefusedField(response, name, value), "must be percent-encoded UTF-8");
         }
+        const path = `metadata.${value}`;
+        const response = await fixture.call("GET", `/conversations?${path}=a`, key);
+        assert.equal(await assertRefusedField(response, path, value), "must be percent-encoded UTF-8");
       }
     });
 
