@@ -237,8 +237,8 @@ export class Dispatcher {
     const isBrokenBody = thrown instanceof ApiError && thrown.code === "invalid_request" && thrown.cause;
     const reason = replies.closing && isBrokenBody ? shuttingDown() : thrown;
     const error = toApiError(reason);
-    // Without a cause, an error is in the log already (a failed reply), or is no fault (a shutdown).
-    const isNew = !(reason instanceof ApiError) || reason.cause !== undefined;
+    // Others are in the log already (a failed reply), or are no fault (a shutdown, too little memory).
+    const isNew = error.cause !== undefined || error.code === "internal_error";
     if (error.status >= 500 && isNew)
       log("error", error.message, { requestId, code: error.code, error: reason });
     return error;

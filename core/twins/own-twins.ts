@@ -118,10 +118,10 @@ const mostHeads = 10_000;
 export const defaultTwinBytes: number = 1024 * 1024 * 1024;
 const mostCached = 256 * 1024 * 1024;
 /** What a text takes while it is there, with its index, for each of its bytes, and for each line, which may be a section. */
-const cachedPerByte = 2;
-const cachedPerLine = 448;
+const takenPerByte = 2;
+const takenPerLine = 448;
 /** What a twin takes besides its texts. */
-const cachedPerTwin = 4_096;
+const takenPerTwin = 4_096;
 
 interface Head {
   readonly at: number;
@@ -336,8 +336,8 @@ function nameOf(owner: string, id: string): string {
 /** What a twin takes with its index, in bytes. */
 function sizeWithIndex({ instructions, documents }: Twin): number {
   return [instructions, ...documents.map(({ text }) => text)].reduce(
-    (size, text) => size + cachedPerByte * text.length + cachedPerLine * linesOf(text),
-    cachedPerTwin,
+    (size, text) => size + takenPerByte * text.length + takenPerLine * linesOf(text),
+    takenPerTwin,
   );
 }
 

@@ -7,7 +7,7 @@ import { createOpenAIApi } from "../../adapters/openai-clients/mod.ts";
 import { createTwinReader as createFolderReader } from "../../adapters/twin-files/mod.ts";
 import { createTwinReader } from "../../adapters/twin-text/mod.ts";
 import { sha256 } from "../../core/base/ids.ts";
-import type { LogLevel } from "../../core/base/log.ts";
+import type { Log, LogLevel } from "../../core/base/log.ts";
 import { createEchoEngine, createTwinList, type TwinEngine } from "../../core/mod.ts";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import type { MessageResource, TwinResource } from "../../core/wire/schemas.ts";
@@ -1080,6 +1080,25 @@ test("texts that others wrote come back byte for byte, as twins and as their doc
     kept++;
   }
   assert.ok(kept >= 20, `${kept} of ${texts.length}`);
+});
+
+test("a twin that has no room in its owner's memory is 503 for now, and no fault in the log", async () => {
+  const errors: string[] = [];
+  const log: Log = (level, message) => void (level === "error" && errors.push(message));
+  const store = createMemoryStore();
+  const { getTwinVersion } = store;
+  await using service = await open({ store, log });
+  await service.made("odd/file", file);
+  await using other = await open({ store, log }); // as another process, which has not read the twin
+  store.getTwinVersion = async (...given) => {
+    const found = await getTwinVersion(...given);
+    return (
+      found && { ...found, parts: found.parts.map((part) => ({ ...part, textBytes: 33 * 1024 * 1024 })) }
+    );
+  };
+  const begun = await other.call("POST", "/conversations", await other.key(), { twinId: "odd" });
+  await assertErrorAnswer(begun, 503, "unavailable"); // 66 MiB, of 64
+  assert.deepEqual(errors, []);
 });
 
 for (const transport of transports) {
