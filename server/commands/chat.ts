@@ -38,7 +38,11 @@ export async function chat(client: TwinClient, twinId: string, { input, output }
     output.write(`${isTerminal ? "\n" : ""}${visibleLine(author ?? name)}: ${visible(content)}\n`);
     lines.prompt(true);
   };
-  followSaid(client, id, left.signal, said).catch(() => {}); // what was said is in the conversation all the same
+  followSaid(client, id, left.signal, said).catch((error: Error) => {
+    if (left.signal.aborted) return;
+    output.write(`(what a person says is not shown any more: ${visibleLine(error.message)})\n`);
+    lines.prompt(true);
+  });
   lines.on("SIGINT", () => (stopReply ? stopReply() : lines.close()));
   for await (const line of promptedLines(lines)) {
     const isYes = pending.length > 0 && /^y(es)?$/i.test(line.trim());

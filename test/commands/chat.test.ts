@@ -98,3 +98,31 @@ test("what a person says is shown, under that person's name, to who waits for it
   await talked;
   assert.ok(shown.endsWith("what you said waits)\nEva: I am\\u001b[2J here.\n"), shown);
 });
+
+test("the terminal says why what a person says cannot be shown any more", async () => {
+  await using there = await openChat(inProcess);
+  const client = new TwinClient({
+    baseUrl: "http://twins.test",
+    apiKey: there.key,
+    fetch: (input, init) => {
+      const request = new Request(input, init);
+      const headers = { authorization: "Bearer revoked" };
+      return there.service.fetch(
+        request.url.endsWith("/stream") ? new Request(request, { headers }) : request,
+      );
+    },
+  });
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  let shown = "";
+  output.on("data", (piece) => {
+    shown += piece;
+  });
+  const talked = chat(client, "scripted", { input, output });
+  await until("the end is told", 10_000, () => shown.includes("any more: "));
+  input.end();
+  await talked;
+  assert.match(
+    shown,
+    /\(what a person says is not shown any more: The API key or client token is not valid\..*\)\n$/,
+  );
+});
