@@ -15,7 +15,6 @@ import {
   route,
 } from "../../core/http/route.ts";
 import {
-  lastUseOf,
   type MessageRecord,
   mostCharactersAsked,
   mostCharactersRead,
@@ -291,13 +290,13 @@ async function deleteResponse(call: Call, context: HandlerContext): Promise<Resu
   const { reach } = call.caller;
   const { reply } = await requireResponse(call, context, 0);
   const conversation = await requireConversation(store, reach, reply.conversationId);
-  const { id, logLength, replyId } = conversation;
+  const { id, logLength } = conversation;
   if (logLength > (reply.alone ? 1 : 2)) {
     refuseParam("response_id", `is one of several in the conversation ${id}; delete that with all it has`);
   }
-  // Behind a reply that has ended, something may be said meanwhile; one that runs keeps its conversation to itself.
-  const idleSince = replyId === null ? lastUseOf(conversation) + 1 : undefined;
-  const deleted = await store.deleteConversation(reach, id, clock.now(), { idleSince, tells });
+  // Behind it, something may be said meanwhile; also behind one that runs, which may end.
+  const how = { mostMessages: logLength, tells };
+  const deleted = await store.deleteConversation(reach, id, clock.now(), how);
   if (!deleted) return deleteResponse(call, context);
   replies.drop(deleted);
   return { document: JSON.stringify({ id: call.params.id, object: "response", deleted: true }) };

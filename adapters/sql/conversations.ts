@@ -197,10 +197,10 @@ async function deleteConversation(
   reach: Reach,
   id: string,
   at: number,
-  { idleSince, onlyEmpty = false, tells }: Deletion = {},
+  { idleSince, mostMessages, tells }: Deletion = {},
 ): Promise<DeletedConversation | undefined> {
   const { owner, endUser = null } = reach;
-  const isConditional = idleSince !== undefined || onlyEmpty;
+  const isConditional = idleSince !== undefined || mostMessages !== undefined;
   // As it was found, so that the tokens of a reply in progress are settled, the right total is less, and what is used again
   // stays: else it is looked for again.
   const sql = `DELETE FROM conversations WHERE ${isFound} AND COALESCE(reply_id, '') = $4 AND twin_id = $5
@@ -210,7 +210,7 @@ async function deleteConversation(
     if (!found) return undefined;
     const { replyId } = found;
     if (idleSince !== undefined && (replyId !== null || lastUseOf(found) >= idleSince)) return undefined;
-    if (onlyEmpty && found.logLength > 0) return undefined;
+    if (mostMessages !== undefined && found.logLength > mostMessages) return undefined;
     // Of a long one, only the end goes at once, where a reply may be in progress: what was deleted is found no more.
     const isLong = await takesPortions(driver, found);
     const result = await driver.batch([

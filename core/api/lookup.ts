@@ -160,7 +160,7 @@ export async function sendIntoMade<Stored extends object>(
   send: () => Promise<Stored>,
 ): Promise<Stored> {
   const forget = async () => {
-    const deleted = await store.deleteConversation(reach, id, clock.now(), { onlyEmpty: true });
+    const deleted = await store.deleteConversation(reach, id, clock.now(), { mostMessages: 0 });
     if (deleted) replies.drop(deleted);
   };
   try {

@@ -119,8 +119,8 @@ export interface DeletedConversation extends ConversationRecord {
 export interface Deletion extends TellingWrite {
   /** Only if it was not used since this moment. Absent: in any case. */
   readonly idleSince?: number | undefined;
-  /** Only if it has no messages. Default false. */
-  readonly onlyEmpty?: boolean | undefined;
+  /** Only if it has no more messages, on all branches. Absent: in any case. */
+  readonly mostMessages?: number | undefined;
 }
 
 /** A conversation that has a name. */
@@ -179,8 +179,8 @@ export interface ConversationStore {
    * Deletes a conversation, its messages and the claims on these, and returns it as it was, or undefined if there was
    * none. A reply in progress is counted as one that ended at `at`, and told as cancelled. The messages of a long conversation may
    * go in portions, so that nothing else has to wait for long; a sweep deletes what a process has left that ended meanwhile. With
-   * `idleSince`, one with a message since then, or a reply in progress, stays, and is as none; with `onlyEmpty`, one with any
-   * message.
+   * `idleSince`, one with a message since then, or a reply in progress, stays, and is as none; with `mostMessages`, one with
+   * more.
    */
   deleteConversation(
     reach: Reach,

@@ -196,10 +196,10 @@ function conversationMethods(records: MemoryRecords): ConversationStore {
       reach,
       id,
       at,
-      { idleSince = Number.POSITIVE_INFINITY, onlyEmpty = false, tells } = {},
+      { idleSince = Number.POSITIVE_INFINITY, mostMessages = Number.POSITIVE_INFINITY, tells } = {},
     ) {
       const entry = findConversation(records, reach, id);
-      if (onlyEmpty && entry && entry.messages.length > 0) return undefined;
+      if (entry && entry.messages.length > mostMessages) return undefined;
       if (!entry || (Number.isFinite(idleSince) && !isIdle(entry.record, idleSince))) return undefined;
       return deleteConversation(records, entry, at, tells);
     },

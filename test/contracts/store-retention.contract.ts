@@ -67,14 +67,15 @@ export function retentionContract(open: () => Store): void {
       assert.equal(await store.getConversation({ owner }, id), undefined);
     });
 
-    test("one is deleted only if it is empty, where that is asked for", async () => {
+    test("one is deleted only if it has no more messages than that, where it is asked for", async () => {
       const owner = newOwner();
       const { id } = await newConversation(store, owner);
       await converse(store, owner, id, { at: start });
-      const remove = (one: string) =>
-        store.deleteConversation({ owner }, one, start + 9, { onlyEmpty: true });
-      assert.equal(await remove(id), undefined);
+      const remove = (one: string, mostMessages = 0) =>
+        store.deleteConversation({ owner }, one, start + 9, { mostMessages });
+      for (const most of [0, 1]) assert.equal(await remove(id, most), undefined);
       assert.equal((await store.getConversation({ owner }, id))?.logLength, 2);
+      assert.equal((await remove(id, 2))?.id, id);
       const empty = await newConversation(store, owner);
       assert.equal((await remove(empty.id))?.id, empty.id);
       assert.deepEqual(

@@ -380,6 +380,29 @@ describe("a response", { timeout: 300_000 }, () => {
     assert.equal((await api.messages()).length, 4);
   });
 
+  test("that ran stays where it has ended, and something is said behind it, while it is deleted", async () => {
+    const store = createMemoryStore();
+    let meanwhile: () => unknown = () => {};
+    await using api = await openOpenAI(inProcess, {
+      store: {
+        ...store,
+        async deleteConversation(...given) {
+          await meanwhile();
+          return store.deleteConversation(...given);
+        },
+      },
+    });
+    const first = await read<ResponseBody>(respond(api, { model: "ada", background: true }));
+    const run = await api.engine.next();
+    meanwhile = async () => {
+      run.finish();
+      await (await api.send("GET", `/responses/${first.id}?stream=true`)).text();
+      await read(respond(api, { model: "ada", previous_response_id: first.id, background: true }));
+    };
+    await assertParam(api.send("DELETE", `/responses/${first.id}`), 400, "response_id");
+    assert.equal((await api.messages()).length, 4);
+  });
+
   test("that runs is stopped where it is deleted", async () => {
     await using api = await openOpenAI(inProcess);
     const { id } = await read<ResponseBody>(respond(api, { model: "ada", background: true }));
