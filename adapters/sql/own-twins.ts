@@ -293,14 +293,15 @@ export async function sweepContents(driver: SqlDriver, at: number): Promise<void
     );
     await driver.batch([
       takeTurn(String(owner)),
-      {
-        sql: `DELETE FROM twin_contents WHERE owner = $1 AND digest = $2 AND ${uses.join(" AND ")}
-          AND EXISTS (SELECT 1 FROM loose_contents WHERE owner = $1 AND digest = $2 AND at <= $3)`,
-        params: [...params, at - looseMs],
-      },
+      // First, so that a database that runs batches concurrently has this wait for who stores the content again, or the other way round.
       {
         sql: "DELETE FROM loose_contents WHERE owner = $1 AND digest = $2 AND at <= $3",
         params: [...params, at - looseMs],
+        expect: 1,
+      },
+      {
+        sql: `DELETE FROM twin_contents WHERE owner = $1 AND digest = $2 AND ${uses.join(" AND ")}`,
+        params,
       },
     ]);
   }
