@@ -6,6 +6,7 @@
  */
 
 import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { longestTimerMs } from "../../core/base/clock.ts";
 import { yieldThread } from "../../core/base/in-parts.ts";
 import { isJsonObject, isString, type JsonObject, measureJson } from "../../core/base/json.ts";
 import { HeldAnswer, hasTooMany, parseBounded, readText, TooMuchAtOnce } from "../bounded-text.ts";
@@ -43,11 +44,17 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
   let [listed, tools] = [0, 0];
   /** Breaks off a request that is not answered yet, by its id. */
   const asking = new Map<unknown, () => void>();
+  /** What was asked on streams that were cut and may go on, by the id of their last event. */
+  const cut = new Map<string, Asked>();
   /** How many of the server's own requests, such as pings, are being answered. */
   let answering = 0;
 
   return async (url, init = {}) => {
-    const { cursor, requestId, ...asked } = askedIn(init);
+    const { cursor, requestId, lastEventId, ...sent } = askedIn(init);
+    const asked = lastEventId === undefined ? sent : cut.get(lastEventId);
+    // Cancelled meanwhile: the package would ask for the rest for ever.
+    if (!asked) return new Response(null, { status: 405 });
+    if (lastEventId !== undefined) cut.delete(lastEventId);
     if (asked.method === "tools/list" && cursor === undefined) [listed, tools] = [0, 0];
     // The package would go on reading what comes for a request that it has cancelled.
     if (asked.method === "notifications/cancelled") asking.get(requestId)?.();
@@ -56,9 +63,16 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
     const isAnswer = asked.method === "" && asked.id !== undefined;
     if (isAnswer) answering++;
     if (isRequest) asking.set(asked.id, abort);
-    const finished = () => {
+    const finished = (last?: string) => {
       unfollow();
       if (isRequest) asking.delete(asked.id);
+      if (last === undefined) return;
+      cut.set(last, asked);
+      if (isRequest) asking.set(asked.id, () => cut.delete(last));
+      const [[oldest, { id }] = ["", asked]] = cut;
+      if (cut.size <= mostCut) return;
+      cut.delete(oldest);
+      asking.delete(id);
     };
     let isOpen = false;
     try {
@@ -67,7 +81,7 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
       return await bounded(response, asked, { signal, finished });
     } finally {
       if (isAnswer) answering--;
-      if (!isOpen) finished();
+      if (!isOpen) finished(lastEventId); // the package asks again a few times
     }
   };
 
@@ -140,8 +154,10 @@ function askedIn({ method, body, headers }: RequestInit) {
   const message: unknown = method === "POST" && isString(body) ? JSON.parse(body) : undefined;
   const { id, method: name, params }: JsonObject = isJsonObject(message) ? message : {};
   const { cursor, requestId } = isJsonObject(params) ? params : {};
-  const hasSession = new Headers(headers).has("mcp-session-id");
-  return { id, method: isString(name) ? name : "", hasSession, cursor, requestId };
+  const fields = new Headers(headers);
+  const hasSession = fields.has("mcp-session-id");
+  const lastEventId = fields.get("last-event-id") ?? undefined;
+  return { id, method: isString(name) ? name : "", hasSession, cursor, requestId, lastEventId };
 }
 
 /** An answer without a result, so that the package sees the failure of this request alone where it is one. */
@@ -205,8 +221,8 @@ interface EventOptions {
   mayAsk(): boolean;
   /** Aborted when the request is cancelled. */
   readonly signal: AbortSignal;
-  /** Called when no more is read. */
-  finished(): void;
+  /** Called when no more is read. `last`: the id of the event from which another stream may go on. */
+  finished(last?: string): void;
 }
 
 /** How many requests of a server are answered at once. Others are left out: it may send them without end, and take no answer. */
@@ -214,6 +230,13 @@ const mostAnswering = 10;
 
 /** How many events are passed on before others have the thread: the package takes some 100 µs to check each. */
 const eventsAtOnce = 20;
+
+/** How many streams that were cut are remembered, and the longest id of an event from which one goes on. */
+const mostCut = 1_000;
+const longestEventId = 1_000;
+
+/** The shortest pause before a stream that has ended is asked for again, in milliseconds: a server may name any. */
+const leastRetryMs = 100;
 
 /**
  * Passes events on, up to the one that answers the request. One that is too long ends the stream, with an error for the request;
@@ -224,7 +247,9 @@ function boundedEvents(
   { asked, limit, isTooMuch, count, rewrite, mayAsk, signal, finished }: EventOptions,
 ): ReadableStream<Uint8Array> {
   const [decoder, encoder, reader] = [new TextDecoder(), new TextEncoder(), body.getReader()];
-  let [isTooLong, endsWithReturn, hasIds, isAnswered] = [false, false, false, false];
+  let [isTooLong, endsWithReturn, isAnswered] = [false, false, false];
+  /** The id of the last event. Empty: there was none, and the stream cannot go on. */
+  let last = "";
   /** What has arrived and is yet to be passed on: events, and pauses before the next connection, as they are written. */
   const arrived: (EventSourceMessage | string)[] = [];
   let bytesOfEvent = 0;
@@ -241,7 +266,8 @@ function boundedEvents(
       isTooLong ||= type === "max-buffer-size-exceeded";
     },
     onRetry(milliseconds) {
-      arrived.push(`retry: ${milliseconds}\n\n`);
+      // A longer one than a timer can run would be over at once.
+      arrived.push(`retry: ${Math.min(Math.max(milliseconds, leastRetryMs), longestTimerMs)}\n\n`);
     },
   });
 
@@ -265,7 +291,8 @@ function boundedEvents(
         out += event;
         continue;
       }
-      hasIds ||= event.id !== undefined;
+      const eventId = (event.id?.length ?? 0) > longestEventId ? undefined : event.id;
+      last = eventId || last;
       const message = parseBounded(event.data, valuesOfList);
       const { id, method }: JsonObject = isJsonObject(message) ? message : {};
       if (id !== undefined && method !== undefined && !mayAsk()) continue;
@@ -273,21 +300,21 @@ function boundedEvents(
       const isOther = method !== undefined || answered === "";
       if (isOther && hasTooMany(event.data, valuesOfOther)) continue;
       isAnswered = asked.id !== undefined && id === asked.id && method === undefined;
-      out += written({ ...event, data: rewrite(event.data, answered) });
+      out += written({ ...event, id: eventId, data: rewrite(event.data, answered) });
       count(event.data.length);
     }
     return out;
   }
 
-  function finish(): void {
+  function finish(goesOn = false): void {
     held.release();
-    finished();
+    finished(goesOn ? last : undefined);
   }
 
   /** Ends the stream, with an error for the request where it has no answer and will get none. */
   function ended(controller: ReadableStreamDefaultController<Uint8Array>, error?: unknown): void {
-    finish();
-    const goesOn = hasIds && !signal.aborted && !isTooLong;
+    const goesOn = last !== "" && !isAnswered && !signal.aborted && !isTooLong;
+    finish(goesOn);
     const isOpen = asked.id !== undefined && !isAnswered && !goesOn;
     const failure = isTooLong
       ? errorMessage(asked, tooLong(limit))

@@ -5,6 +5,7 @@ import { connectTools } from "../../adapters/mcp-servers/mod.ts";
 import type { Log, ToolContext } from "../../core/mod.ts";
 import { createManualClock } from "../support/clock.ts";
 import { createGate } from "../support/gate.ts";
+import { until } from "../support/until.ts";
 import { find, type Intercept, startToolServer } from "./tool-server.ts";
 
 /** Connects to a server that answers as told. */
@@ -220,6 +221,91 @@ describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
       return true;
     });
     assert.equal(await call(), "It is sent.");
+  });
+
+  const cutAt = (response: ServerResponse, id: number | string, retry = 1) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(`retry: ${retry}\nid: ${id}\ndata: \n\n`);
+    return true;
+  };
+
+  test("a stream that was cut is asked for again after a pause that a timer can run", async (t) => {
+    let [retry, resumed] = [7, 0];
+    const pauses: unknown[] = [];
+    let asked: unknown;
+    const { call } = await start(t, (message, response, request) => {
+      if (request.method === "GET" && resumed++ === 0) {
+        retry = 99_999_999_999;
+        return cutAt(response, 2, retry);
+      }
+      if (message.method !== "tools/call") return false;
+      asked = message.id;
+      return cutAt(response, 1, retry);
+    });
+    const leave = new AbortController();
+    const { setTimeout } = globalThis;
+    t.mock.method(globalThis, "setTimeout", (...args: Parameters<typeof setTimeout>) => {
+      pauses.push(args[1]);
+      return setTimeout(...args);
+    });
+    const called = call("s/find", { signal: leave.signal });
+    await until("the longer pause has begun", 5_000, () => resumed === 1 && pauses.includes(2_147_483_647));
+    leave.abort();
+    await assert.rejects(called);
+    assert.ok(asked !== undefined && pauses.includes(100));
+    assert.deepEqual(
+      pauses.filter((pause) => pause === 7 || Number(pause) > 2_147_483_647),
+      [],
+    );
+  });
+
+  test("a call that is cancelled is not asked for again, where its stream was cut", async (t) => {
+    let calls = 0;
+    const resumed: string[] = [];
+    const { call } = await start(t, (message, response, request) => {
+      if (request.method === "GET") {
+        const [name = "", number] = String(request.headers["last-event-id"]).split("-");
+        resumed.push(name);
+        if (name === "first" || Number(number) < 5) return cutAt(response, `${name}-${Number(number) + 1}`);
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.end(
+          `id: 9\ndata: ${JSON.stringify({ jsonrpc: "2.0", id: answering, result: said("It is sent.") })}\n\n`,
+        );
+        return true;
+      }
+      if (message.method !== "tools/call") return false;
+      answering = message.id;
+      return cutAt(response, `${["first", "second"][calls++]}-1`);
+    });
+    let answering: unknown;
+    const leave = new AbortController();
+    const cancelled = call("s/find", { signal: leave.signal });
+    await until("the stream was asked for again", 5_000, () => resumed.length > 1);
+    leave.abort();
+    await assert.rejects(cancelled);
+    const before = resumed.length;
+    assert.equal(await call(), "It is sent."); // after some more pauses
+    const later = resumed.slice(before).filter((name) => name === "first");
+    assert.ok(later.length <= 1, `${later.length} times`);
+  });
+
+  test("a call that is cancelled keeps no connection, where its stream was cut", async (t) => {
+    let [isOpen, isClosed] = [false, false];
+    const { call } = await start(t, (message, response, request) => {
+      if (request.method !== "GET") return message.method === "tools/call" && cutAt(response, 1);
+      response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+      isOpen = true;
+      response.on("close", () => {
+        isClosed = true;
+      });
+      return true;
+    });
+    const leave = new AbortController();
+    const cancelled = call("s/find", { signal: leave.signal });
+    await until("the stream goes on", 5_000, () => isOpen);
+    leave.abort();
+    await assert.rejects(cancelled);
+    await until("it is closed", 5_000, () => isClosed);
   });
 
   for (const type of ["application/json", "text/event-stream"]) {
