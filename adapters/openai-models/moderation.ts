@@ -149,11 +149,12 @@ function isFlagged(text: string): boolean {
   return flags.includes(true);
 }
 
-/** OpenAI's `flagged`; Mistral says it by category alone. */
+/** OpenAI's `flagged`; Mistral says it by category alone. What is no boolean, such as a score, is not understood. */
 function flagOf({ flagged, categories }: Readonly<Record<string, unknown>>): boolean {
   if (typeof flagged === "boolean") return flagged;
-  const found = isJsonObject(categories) ? Object.values(categories) : [];
-  return found.length > 0 ? found.includes(true) : unusable();
+  const found = isJsonObject(categories) && flagged === undefined ? Object.values(categories) : [];
+  if (found.includes(true)) return true;
+  return found.length > 0 && found.every((value) => value === false) ? false : unusable();
 }
 
 function unusable(): never {

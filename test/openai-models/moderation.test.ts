@@ -74,6 +74,10 @@ for (const [what, answer, status] of [
   ["refuses", () => ({ error: { message: "no such model" } }), 404],
   ["has no results", () => ({ results: [] }), 200],
   ["says nothing of what it found", () => ({ results: [{ flagged: "no" }] }), 200],
+  ["flags by a text", () => ({ results: [{ flagged: "true", categories: { hate: false } }] }), 200],
+  ["flags by a number", () => ({ results: [{ flagged: 1, categories: { hate: false } }] }), 200],
+  ["has scores as categories", () => ({ results: [{ categories: { hate: 0.99, violence: 0.1 } }] }), 200],
+  ["names categories in texts", () => ({ results: [{ categories: { hate: "true" } }] }), 200],
   ["says something else", () => "fine", 200],
   ["says more than one answer is", () => ({ results: [{ flagged: false }], more: "x".repeat(65_536) }), 200],
 ] as const) {
