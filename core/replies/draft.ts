@@ -215,11 +215,18 @@ export function completed(result: EngineResult): FinalState {
   return pending ? { ...state, pending } : state;
 }
 
+/** The most tokens that are believed: sums of what some servers say would be numbers that no store gives back. */
+const mostTokens = 1e9;
+
+function isTokens(value: unknown): value is number {
+  return isCount(value) && value <= mostTokens;
+}
+
 /** Only the counts, because an engine may pass on other things that its model says. Null if one of them is missing. */
 function countsOf(usage: Partial<Usage> | null): Usage | null {
   const { inputTokens, outputTokens, totalTokens, cachedInputTokens } = usage ?? {};
-  if (!isCount(inputTokens) || !isCount(outputTokens) || !isCount(totalTokens)) return null;
-  const cached = isCount(cachedInputTokens) ? cachedInputTokens : null;
+  if (!isTokens(inputTokens) || !isTokens(outputTokens) || !isTokens(totalTokens)) return null;
+  const cached = isTokens(cachedInputTokens) ? cachedInputTokens : null;
   return { inputTokens, outputTokens, totalTokens, cachedInputTokens: cached };
 }
 

@@ -116,7 +116,7 @@ for (const { what, code = "model_error", content = "", reply } of [
   });
 }
 
-test("of an engine's usage, clients see the counts, or null if one of the three isn't a whole number", async () => {
+test("of an engine's usage, clients see the counts, or null if one of the three isn't a whole number that can be", async () => {
   const counts = { inputTokens: 3, outputTokens: 4, totalTokens: 7 };
   for (const [told, seen] of [
     [
@@ -131,6 +131,12 @@ test("of an engine's usage, clients see the counts, or null if one of the three 
       { ...counts, cachedInputTokens: -1 },
       { ...counts, cachedInputTokens: null },
     ],
+    [
+      { ...counts, cachedInputTokens: 1_000_000_001 },
+      { ...counts, cachedInputTokens: null },
+    ],
+    [{ ...counts, totalTokens: 1_000_000_001 }, null],
+    [{ ...counts, inputTokens: Number.MAX_SAFE_INTEGER }, null],
     [{ ...counts, totalTokens: Number.NaN }, null],
     [{ inputTokens: 3n, outputTokens: 4n, totalTokens: 7n }, null],
     [undefined, null],
