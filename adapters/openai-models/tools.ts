@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../../core/base/clock.ts";
+import { yieldThread } from "../../core/base/in-parts.ts";
 import { isJsonObject, isString, type JsonObject } from "../../core/base/json.ts";
 import type { Log } from "../../core/base/log.ts";
 import type { PendingCall, PendingCalls } from "../../core/store/records.ts";
@@ -89,20 +90,27 @@ interface KeptRound {
 export function createToolbox({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
   const checks = new WeakMap<JsonObject, Promise<InputCheck>>();
   const definitions = new WeakMap<Tool, { readonly parameters: JsonObject; readonly length: number }>();
+  /** Settled once no schema is being compiled. */
+  let compiling: Promise<unknown> = Promise.resolve();
 
-  /** Compiles a tool's schema when it is first called. */
+  /** Compiles a tool's schema when it is first called: one after another, with others in between, as each may hold the thread. */
   function checkOf(tool: Tool): Promise<InputCheck> {
     const known = checks.get(tool.inputSchema);
     if (known) return known;
     const unchecked = new Set<string>();
-    const check = compileInputCheck(tool.inputSchema, (what) => unchecked.add(what)).finally(() => {
-      if (unchecked.size === 0) return;
-      const reasons = [...unchecked].slice(0, 5);
-      log("warn", "a tool's input is not checked, or not all of it: its server must do that", {
-        tool: tool.name,
-        reasons,
+    const compile = () => compileInputCheck(tool.inputSchema, (what) => unchecked.add(what));
+    const check = compiling
+      .then(yieldThread, yieldThread)
+      .then(compile)
+      .finally(() => {
+        if (unchecked.size === 0) return;
+        const reasons = [...unchecked].slice(0, 5);
+        log("warn", "a tool's input is not checked, or not all of it: its server must do that", {
+          tool: tool.name,
+          reasons,
+        });
       });
-    });
+    compiling = check;
     checks.set(tool.inputSchema, check);
     return check;
   }

@@ -42,6 +42,29 @@ const references = {
 const nested = (levels: number): object => (levels === 0 ? {} : { a: nested(levels - 1) });
 
 describe("the input of a tool", { timeout: 300_000 }, () => {
+  test("whose tools are called together is checked by one schema after another, with others in between", async (t) => {
+    let turn = 0;
+    const turns = setInterval(() => turn++, 0);
+    t.after(() => clearInterval(turns));
+    const compiledIn: number[] = [];
+    const log = (_level: string, _message: string, fields?: Readonly<Record<string, unknown>>) => {
+      if (Array.isArray(fields?.reasons)) compiledIn.push(turn);
+    };
+    const tools = Array.from({ length: 12 }, (_, number): Tool => {
+      const inputSchema = { type: "object", ...pattern(`(?=${number})`) }; // one that is told to be unchecked
+      return { name: `orders/t${number}`, description: "Finds.", inputSchema, run: () => "ok" };
+    });
+    const calls = tools.map((_, index) =>
+      called(
+        { q: "a" },
+        { index, id: `call_${index}`, function: { name: `orders_t${index}`, arguments: "{}" } },
+      ),
+    );
+    await ask([calls.join("") + model.finish("tool_calls"), answers], tools, { log });
+    assert.equal(compiledIn.length, 12);
+    assert.equal(new Set(compiledIn).size, 12, String(compiledIn));
+  });
+
   for (const [kind, schema, input, right] of [
     ["what is optional", { properties: { m: { type: "string" } } }, { n: 1, m: null }, { n: 1 }],
     [
