@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Clock, systemClock } from "../../core/base/clock.ts";
+import { type Clock, isWithin, systemClock } from "../../core/base/clock.ts";
 import { sha256 } from "../../core/base/ids.ts";
 import { isJsonObject } from "../../core/base/json.ts";
 import { consoleLog, type Log } from "../../core/base/log.ts";
@@ -67,6 +67,17 @@ const longestAnswer = { question: 1024 * 1024, sections: 8 * 1024 * 1024 } as co
 const mostValues = 100_000;
 /** How long a server that failed is left alone, in milliseconds. */
 const pauseMs = 15_000;
+/** Statuses of servers that do not take a text: it is too long for the model, or odd. */
+const refusals: ReadonlySet<number> = new Set([400, 413, 422]);
+
+/** The server does not take these texts; it may take others. */
+class RefusedTexts extends Error {
+  override readonly name = "RefusedTexts";
+
+  constructor(status: number) {
+    super(`it refuses a text with the status ${status}`);
+  }
+}
 
 /**
  * Creates what makes vectors of texts (`POST {baseUrl}/embeddings`), for `createOpenAIEngine` and `createKnowledgeEngine`. A
@@ -93,11 +104,17 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
     "content-type": "application/json",
     ...authorization(options.apiKey),
   };
-  let awayUntil = Number.NEGATIVE_INFINITY;
-  let warned = false;
+  let failedAt = Number.NEGATIVE_INFINITY;
+  let [warned, warnedOfTexts] = [false, false];
 
-  /** Warns once an outage: until a question is answered again. */
+  /** Warns once an outage: until a question is answered again. And once of texts that are refused. */
   function warn(error: unknown): void {
+    if (error instanceof RefusedTexts) {
+      const message = "the embeddings of a model's server refuse a text, which is searched by words alone";
+      log(warnedOfTexts ? "debug" : "warn", message, { model, error });
+      warnedOfTexts = true;
+      return;
+    }
     const message = "the embeddings of a model's server are away: twins search by words alone";
     log(warned ? "debug" : "warn", message, { model, error });
     warned = true;
@@ -109,7 +126,7 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
     of: keyof typeof requestMs,
   ): Promise<readonly Float32Array[] | undefined> {
     if (texts.length === 0) return [];
-    if (clock.now() < awayUntil) return undefined;
+    if (isWithin(pauseMs, failedAt, clock.now())) return undefined;
     // Looked up at each call, so that a `fetch` that is replaced later is used, too.
     const fetch = options.fetch ?? globalThis.fetch;
     const controller = new AbortController();
@@ -122,7 +139,9 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
       const response = await fetch(url, { method: "POST", headers, body, signal, redirect: "manual" });
       if (!response.ok) {
         void response.body?.cancel().catch(() => undefined);
-        throw new Error(`status ${response.status}`);
+        throw refusals.has(response.status)
+          ? new RefusedTexts(response.status)
+          : new Error(`status ${response.status}`);
       }
       const text = await readText(response, longestAnswer[of]);
       if (text === undefined) throw new Error(`it answers with more than ${longestAnswer[of]} bytes`);
@@ -154,7 +173,8 @@ export function createEmbeddings(options: EmbeddingsOptions): Embed {
     try {
       return await (of === "question" ? ask(texts, of) : recall(texts));
     } catch (error) {
-      awayUntil = clock.now() + pauseMs;
+      // One text, which anybody may have written, keeps no other from being found.
+      if (!(error instanceof RefusedTexts)) failedAt = clock.now();
       warn(error);
       return undefined;
     }

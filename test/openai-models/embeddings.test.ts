@@ -151,6 +151,36 @@ test("while the server is away, words alone decide, with one warning an outage, 
   assert.equal(warnings.length, 2);
 });
 
+test("a server that was away is asked again where the clock is set back", async () => {
+  await using server = await startEmbeddings(shapes.OpenAI, 503);
+  const clock = createManualClock();
+  const embed = embedAt(server.baseUrl, { clock });
+  assert.equal(await embed(["Darf mein Hund mit?"], "question"), undefined);
+  server.state.status = 200;
+  clock.step(-3_600_000);
+  assert.equal((await embed(["Darf mein Hund mit?"], "question"))?.length, 1);
+});
+
+for (const status of [400, 413, 422]) {
+  test(`a text that the server refuses with ${status} keeps no other from being found, and is told once`, async () => {
+    await using server = await startEmbeddings(shapes.OpenAI);
+    const warnings: string[] = [];
+    const embed = embedAt(server.baseUrl, {
+      clock: createManualClock(),
+      log: (level, message) => level === "warn" && void warnings.push(message),
+    });
+    for (let time = 0; time < 2; time++) {
+      server.state.status = status;
+      assert.equal(await embed(["x".repeat(2_000)], "question"), undefined);
+      server.state.status = 200;
+      assert.equal((await embed(["Darf mein Hund mit?"], "question"))?.length, 1);
+    }
+    assert.deepEqual(warnings, [
+      "the embeddings of a model's server refuse a text, which is searched by words alone",
+    ]);
+  });
+}
+
 for (const [since, wasAsked] of [
   ["the first question on", false],
   ["a later question on", true],
