@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Clock, systemClock } from "../../core/base/clock.ts";
+import { type Clock, isWithin, systemClock } from "../../core/base/clock.ts";
 import { consoleLog, type Log } from "../../core/base/log.ts";
 import { requireBaseUrl } from "./address.ts";
 import { Attempt, type AttemptResult, type Deadlines } from "./attempt.ts";
@@ -58,8 +58,8 @@ interface Known {
   counts?: boolean;
   /** It has answered a request with tools. */
   takesTools?: true;
-  /** Until when it is asked without tools, in milliseconds: it has refused them, and answered without. */
-  toollessUntil?: number;
+  /** When it refused tools, and answered without. */
+  toollessAt?: number;
 }
 
 /** Creates a function that repeats a request that may succeed later, and simplifies one that is refused. */
@@ -86,9 +86,9 @@ export function createAskModel(options: ModelServer) {
     const { model } = question;
     const known = servers.get(model) ?? {};
     servers.set(model, known);
-    const isToolless = known.toollessUntil !== undefined && clock.now() < known.toollessUntil;
+    const isToolless = isWithin(toollessMs, known.toollessAt ?? -Infinity, clock.now());
     let asking: Asking = { counted: known.counts !== false, ...question };
-    if (isToolless) asking = { ...asking, tools: [], isTool: undefined };
+    if (isToolless) asking = { ...asking, ...toolless };
     let hasRefusedTools = false;
     for (let repeated = 0; ; ) {
       const hasTools = asking.tools.length > 0;
@@ -97,7 +97,7 @@ export function createAskModel(options: ModelServer) {
         known.counts = asking.counted;
         if (hasTools) known.takesTools = true;
         // Words alone are no reason to keep tools from other replies: this answer without them is the second sign.
-        else if (hasRefusedTools && !known.takesTools) known.toollessUntil = clock.now() + toollessMs;
+        else if (hasRefusedTools && !known.takesTools) known.toollessAt = clock.now();
         return tried.result;
       }
       const refusesTools = hasTools && tried.aboutTools !== "";
@@ -110,7 +110,7 @@ export function createAskModel(options: ModelServer) {
       if (refusesTools) {
         const refused = namedIn(tried.aboutTools, asking.tools);
         const left = refused.length > 0 ? asking.tools.filter((tool) => !refused.includes(tool)) : [];
-        asking = left.length > 0 ? { ...asking, tools: left } : { ...asking, tools: [], isTool: undefined };
+        asking = left.length > 0 ? { ...asking, tools: left } : { ...asking, ...toolless };
         hasRefusedTools ||= left.length === 0 && tried.isToolless;
         const names = left.length > 0 ? refused.map((tool) => tool.function.name) : [];
         warn(model, names, tried.failure);
@@ -123,6 +123,9 @@ export function createAskModel(options: ModelServer) {
   };
 }
 
+/** What is asked for where no tools are offered. */
+const toolless = { tools: [], isTool: undefined };
+
 /** A request that the server may accept after this failure, whose words are not about tools. Throws if there is none. */
 function simplified(
   asking: Asking,
@@ -133,7 +136,6 @@ function simplified(
 ): Asking {
   const { counted } = asking;
   const counts = known.counts !== false;
-  const toolless = { tools: [], isTool: undefined };
   if (failure.withoutCounts && counted && known.counts === undefined) return { ...asking, counted: false };
   if (failure.withoutTools && asking.tools.length > 0 && !known.takesTools) {
     return { ...asking, counted: counts, ...toolless };

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Clock } from "../base/clock.ts";
+import { type Clock, isWithin } from "../base/clock.ts";
 import type { SeenMessage } from "../store/records.ts";
 import {
   type EngineProgress,
@@ -198,7 +198,7 @@ class Checkpoint implements ReplyOutput {
     const sentence = this.#sentences.shift();
     if (sentence !== undefined) return this.#take(sentence);
     if (this.#waiting.length >= sentenceLength) return this.#take(sentenceLength);
-    const isLate = this.#waiting !== "" && this.#clock.now() - this.#since >= sentenceMs;
+    const isLate = this.#waiting !== "" && !isWithin(sentenceMs, this.#since, this.#clock.now());
     return isWhole || isLate ? this.#take(this.#waiting.length) : "";
   }
 

@@ -73,6 +73,18 @@ describe("a model's server that refuses tools", { timeout: 300_000 }, () => {
     });
   }
 
+  test("is asked with them again where the clock is set back", async () => {
+    const { reply, wait } = openEngine(({ tools }) =>
+      tools
+        ? { status: 400, error: { error: { message: "gemma does not support tools" } } }
+        : model.completion("Hi"),
+    );
+    await reply();
+    assert.equal((await reply()).offered.at(0), 0);
+    wait(-60 * 60_000);
+    assert.equal((await reply()).offered.at(0), 1);
+  });
+
   const failures: Readonly<Record<string, Refused>> = {
     "a conversation that is too long": {
       status: 400,

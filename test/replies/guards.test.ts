@@ -241,6 +241,19 @@ describe("a guard of replies", { timeout: 300_000 }, () => {
     assert.equal(endOf(await stream.rest()).content, `Well, \u{1F600}${"x".repeat(4_500)}`);
   });
 
+  test("text that waits for the end of its sentence waits no longer where the clock is set back", async () => {
+    const asked: string[] = [];
+    await using chat = await openGuarded({ output: (text) => void asked.push(text) });
+    const { run, stream } = await chat.begin();
+    run.write("Well");
+    await settle();
+    chat.clock.step(-3_600_000);
+    await chat.clock.advance(2_000);
+    assert.deepEqual(asked, ["Well"]);
+    run.finish();
+    await stream.rest();
+  });
+
   test("the whole reply can be held until it has ended", async () => {
     const asked: string[] = [];
     await using chat = await openGuarded({
