@@ -231,7 +231,8 @@ async function storeItems(
   const stored: MessageRecord[] = [];
   for (const [index, item] of items.entries()) {
     const request = { fields: call.fields, reach, body: item };
-    const claim = claimOf(request, `${messagesPath(conversationId)}#${index}`, context);
+    const whole = claimOf(request, messagesPath(conversationId), context); // it goes with the conversation
+    const claim = whole && { ...whole, key: `${index}\n${whole.key}` }; // no client's key has a line end
     const message = { conversationId, author: null, claim, ...item, ...reach };
     const said = await context.replies.say(message);
     if ("claim" in said) requireSameFields(claim, said.claim);

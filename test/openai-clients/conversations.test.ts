@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore } from "../../core/store/mod.ts";
+import type { IdempotencyClaim } from "../../core/store/records.ts";
 import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { readConversation } from "../support/event-reader.ts";
 import { dataOf, inProcess, jsonRequest } from "../support/harness.ts";
@@ -238,6 +239,30 @@ describe("/v1/conversations", { timeout: 300_000 }, () => {
     const untyped = new Request("http://twins.test/v1/conversations", text);
     untyped.headers.delete("content-type");
     assert.equal((await api.fixture.service.fetch(untyped)).status, 415);
+  });
+
+  test("what repeats items by an Idempotency-Key is forgotten with their conversation", async () => {
+    const store = createMemoryStore();
+    const claims: IdempotencyClaim[] = [];
+    await using api = await openOpenAI(inProcess, {
+      store: {
+        ...store,
+        addMessage(add) {
+          if (add.claim) claims.push(add.claim);
+          return store.addMessage(add);
+        },
+      },
+    });
+    const { id } = await begin(api, {}, { "x-end-user": "ann" });
+    const body = { items: [user("One."), assistant("Two.")] };
+    await read(api.send("POST", `/conversations/${id}/items`, body, { "idempotency-key": "ann 1" }));
+    const made = async () => {
+      const found = await Promise.all(claims.map((claim) => store.findClaim(claim)));
+      return new Set(found.map((claim) => claim?.resourceId));
+    };
+    assert.equal((await made()).size, 2);
+    await api.fixture.call("DELETE", "/end-users/ann", api.key);
+    assert.deepEqual(await made(), new Set([undefined]));
   });
 
   test("of a conversation whose items are refused, as while the service closes, nothing is stored", async () => {
