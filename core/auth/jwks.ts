@@ -6,7 +6,8 @@
 
 import type { CryptoKey, JWK } from "jose";
 import { type Clock, isWithin, within } from "../base/clock.ts";
-import { isJsonObject, isString } from "../base/json.ts";
+import { yieldThread } from "../base/in-parts.ts";
+import { isJsonObject, isString, measureJson } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { ApiError } from "../wire/errors.ts";
 import { asymmetricAlgorithms, createKeyFinder, type KeyFinder, type KeyHint } from "./public-key.ts";
@@ -27,6 +28,10 @@ const usableForMs = 3_600_000;
 const pauseMs = 30_000;
 const timeoutMs = 3_000;
 const maxBytes = 512 * 1024;
+/** The most values of a document: a thousand keys. Each token looks through all keys. */
+const maxValues = 20_000;
+/** After how many pieces others have the thread. */
+const piecesAtOnce = 500;
 
 /**
  * Whether a text is an address that keys can be fetched from. It must have no user or password: not every runtime
@@ -123,6 +128,7 @@ async function fetchKeys(options: JwksOptions): Promise<JWK[]> {
     controller.abort(error);
     throw error;
   }
+  if (measureJson(text).values > maxValues) throw new Error(`more than ${maxValues} values`);
   const document: unknown = JSON.parse(text);
   if (!isJsonObject(document) || !Array.isArray(document.keys)) throw new Error("no JWKS document");
   return document.keys.filter(isJsonObject); // keys of an unknown kind are to be ignored (RFC 7517 section 5)
@@ -155,12 +161,13 @@ async function readCapped(
   signal.addEventListener("abort", onAbort, { once: true });
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text = "";
-  let size = 0;
+  let [size, pieces] = [0, 0];
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       size += part.value.byteLength;
       if (size > maxBytes) throw new Error(`more than ${maxBytes} bytes`);
       text += decoder.decode(part.value, { stream: true });
+      if (++pieces % piecesAtOnce === 0) await yieldThread();
     }
     return text + decoder.decode();
   } catch (error) {

@@ -52,6 +52,9 @@ export function createKeyFinder(keys: readonly JWK[], log: Log): KeyFinder {
   };
 }
 
+/** How many keys are tried for one token: who sends it need not have a right one. */
+const mostTried = 100;
+
 async function keysIn(
   keySet: ReturnType<typeof createLocalJWKSet>,
   hint: KeyHint,
@@ -61,8 +64,9 @@ async function keysIn(
     return [await keySet(hint)];
   } catch (error) {
     const keys: CryptoKey[] = [];
-    if (error instanceof errors.JWKSMultipleMatchingKeys) for await (const key of error) keys.push(key);
-    else if (!(error instanceof errors.JWKSNoMatchingKey)) reportKey(log, error);
+    if (error instanceof errors.JWKSMultipleMatchingKeys) {
+      for await (const key of error) if (keys.push(key) === mostTried) break;
+    } else if (!(error instanceof errors.JWKSNoMatchingKey)) reportKey(log, error);
     return keys;
   }
 }

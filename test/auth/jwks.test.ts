@@ -244,6 +244,7 @@ test("an answer that is not a JWKS document counts as an outage", async () => {
     () => Response.json({ keys }, { status: 500 }),
     () => new Response(null, { status: 302, headers: { Location: "https://other.example/" } }),
     () => Response.json({ keys, pad: "x".repeat(512 * 1024) }),
+    () => Response.json({ keys, pad: Array(20_000).fill({}) }),
     () => Response.json({ keys: {} }),
     () => Response.json(keys),
     () => new Response("<html>"),
@@ -286,6 +287,40 @@ test("an answer may arrive in pieces, split anywhere, and its time-out ends with
   assert.deepEqual(await verify(await token(one.privateKey, "schlüssel")), { owner: "alice" });
   assert.equal(state.fetches, 1);
   assert.equal(clock.pending, 0);
+});
+
+test("an answer of ever so many pieces lets others have the thread", async (t) => {
+  const { state, verify, token } = await open();
+  let [left, read, most] = [100_000, 0, 0];
+  const turns = setInterval(() => {
+    read = 0;
+  }, 0);
+  t.after(() => clearInterval(turns));
+  const keys = new TextEncoder().encode(JSON.stringify({ keys: [await jwkOf(one)] }));
+  const pieces = new ReadableStream({
+    pull(controller) {
+      most = Math.max(most, ++read);
+      controller.enqueue(left-- > 0 ? Uint8Array.of(32) : keys);
+      if (left < 0) controller.close();
+    },
+  });
+  state.answer = async () => new Response(pieces);
+  assert.deepEqual(await verify(await token(one.privateKey)), { owner: "alice" });
+  assert.ok(most < 2_000, `${most} pieces were read at once`);
+});
+
+test("a token is tried with 100 keys at most", async () => {
+  const keys = [...Array(99).fill(await jwkOf(two)), await jwkOf(one)];
+  for (const [known, isTried] of [
+    [keys, true],
+    [[await jwkOf(two), ...keys], false],
+  ] as const) {
+    const { state, verify, token } = await open();
+    state.answer = async () => Response.json({ keys: known });
+    const verified = verify(await token(one.privateKey));
+    if (isTried) assert.deepEqual(await verified, { owner: "alice" });
+    else await assert.rejects(verified, refused);
+  }
 });
 
 test("keys that cannot verify signatures are skipped", async () => {
