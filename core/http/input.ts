@@ -30,8 +30,11 @@ const mostValues = 150_000;
 const mostNames = 50_000;
 const mostDiffering = 2_000;
 
-/** From this length on, in bytes, others have their turn before a body is measured, and before it is parsed. */
-const longBody = 1024 * 1024;
+/**
+ * From this length on, in bytes, bodies are read one at a time, and others have their turn before one is measured, and before it is
+ * parsed: a hundred of 256 KiB that arrive together would hold the thread for seconds.
+ */
+const longBody = 64 * 1024;
 
 /** How many unknown members of a body are looked at, and how long their names may be: no longer one is meant for a known one. */
 const mostUnknown = 20;

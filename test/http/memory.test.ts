@@ -69,21 +69,27 @@ test("long bodies that wait for a model are refused from 64 MB of an owner on, a
   await served.body?.cancel();
 });
 
-test("long bodies are read one at a time, and owners take turns", async () => {
-  await using fixture = await openSilent();
-  const [alice, bob] = [await fixture.key("full_access", "alice"), await fixture.key("full_access", "bob")];
-  const answered: string[] = [];
-  const keys = [alice, alice, alice, alice, bob];
-  const statuses = await Promise.all(
-    keys.map(async (key) => {
-      const { status } = await complete(fixture, key, { ...longCompletion, model: "nobody" });
-      answered.push(key === bob ? "bob" : "alice");
-      return status;
-    }),
-  );
-  assert.deepEqual(statuses, Array(5).fill(404));
-  assert.deepEqual(answered, ["alice", "alice", "bob", "alice", "alice"]);
-});
+for (const [name, length] of [
+  ["64 KiB", 64 * 1024],
+  ["4 MB", 4_100_000],
+] as const) {
+  test(`bodies of ${name} are read one at a time, and owners take turns`, async () => {
+    await using fixture = await openSilent();
+    const [alice, bob] = [await fixture.key("full_access", "alice"), await fixture.key("full_access", "bob")];
+    const answered: string[] = [];
+    const keys = [alice, alice, alice, alice, bob];
+    const messages = [{ role: "user", content: "x".repeat(length) }, ...longCompletion.messages.slice(1)];
+    const statuses = await Promise.all(
+      keys.map(async (key) => {
+        const { status } = await complete(fixture, key, { model: "nobody", messages });
+        answered.push(key === bob ? "bob" : "alice");
+        return status;
+      }),
+    );
+    assert.deepEqual(statuses, Array(5).fill(404));
+    assert.deepEqual(answered, ["alice", "alice", "bob", "alice", "alice"]);
+  });
+}
 
 test("streamed or not, what a model was asked counts until its reply has ended", async () => {
   await using fixture = await openSilent();
