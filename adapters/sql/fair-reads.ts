@@ -12,6 +12,9 @@ import { type Reach, type Store, StoreUnavailable } from "../../core/store/store
 /** The length of what is read in one turn or several, in UTF-16 code units, after which other work has its turn. */
 const longText = 64 * 1024;
 
+/** How much longer a message counts than its text: a page of a thousand that are empty takes as long to read as one of long texts. */
+const lengthOfMessage = 100;
+
 /** How long that turn takes, in milliseconds: in one of the event loop, only one new connection would be accepted. */
 const pauseMs = 5;
 
@@ -58,7 +61,7 @@ async function inTurn<Result>(
   const end = await queue.turns.take(owner, endUser);
   try {
     const result = await read();
-    for (const { content } of textsOf(result)) queue.length += content.length;
+    for (const { content } of textsOf(result)) queue.length += content.length + lengthOfMessage;
     return result;
   } catch (error) {
     // If the store does not answer, each that waits would wait for a time-out of its own.

@@ -100,6 +100,17 @@ test("many who read texts that are not so long leave others their turn in betwee
   assert.ok(most <= 64, `${most} reads in one turn`);
 });
 
+test("who reads pages of many short messages leaves others their turn in between", async () => {
+  const page = { items: Array<MessageRecord>(1000).fill({ content: "a" } as MessageRecord), total: 1000 };
+  const store = readLongTextsInTurn({ ...createMemoryStore(), listMessages: async () => page });
+  using other = countTurns();
+  const slice = { order: "desc", offset: 0, limit: 1000, ...whole } as const;
+  for (let read = 1; read <= 4; read++) {
+    await store.listMessages({ owner: "ada" }, "1", slice);
+    assert.ok(other.turns() >= read, `${other.turns()} turns in ${read} reads`);
+  }
+});
+
 for (const [who, reads, order] of [
   ["owners", "ada 1, ada 2, ada 3, ben 1, ben 2, eve 1", "ada 1, ada 2, ben 1, eve 1, ada 3, ben 2"],
   [
