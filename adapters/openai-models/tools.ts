@@ -211,7 +211,7 @@ export function createToolbox({ clock, log }: { readonly clock: Clock; readonly 
         if (isString(input) || !found) told = isString(input) ? input : noTool(asked.name);
         else if (!isHeld) told = "The tool was not run: too much is held for this person already.";
         else {
-          acting ??= output.beginActing();
+          acting = output.beginActing();
           await acting;
           const result = await within(clock, output.signal, (signal) =>
             found.tool.run(input, { ...turn.origin, signal, callId, ...(isAllowed && { isAllowed }) }),

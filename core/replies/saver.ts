@@ -87,7 +87,9 @@ export class Saver {
   readonly #options: SaverOptions;
   readonly #pauseMs: number;
   #savedLength: number;
+  /** When the last save began that succeeded. */
   #savedAt = 0;
+  #isLastAttempt = false;
   #mustSave = false;
   /** Whether the reply is left, with all of its text, to what another process stores in its place. */
   #mustYield = false;
@@ -157,6 +159,9 @@ export class Saver {
   /** Resolves once it is stored that no other process may begin the reply again, or rejects if the reply is over. */
   async markLastAttempt(): Promise<void> {
     const { draft } = this.#options;
+    const { clock, leaseMs } = this.#context;
+    // Until its lease has run out, as where this process stood still, the reply is not ended by another one.
+    if (this.#isLastAttempt && isWithin(leaseMs, this.#savedAt, clock.now())) return;
     const marked = new Promise<void>((resolve) => this.#marked.push(resolve));
     this.checkStopped(); // one save after the other
     await Promise.race([marked, draft.outcome]);
@@ -183,11 +188,13 @@ export class Saver {
     const wasFollowed = this.isFollowedThroughStore;
     this.#mustSave = false;
     const marked = [...this.#marked];
+    const began = clock.now();
     try {
       const { length } = feed.text;
       const result = await this.#saveText(length);
       if (result === "lost") return this.#options.draft.stop("lost");
-      this.#savedAt = clock.now();
+      this.#savedAt = began;
+      this.#isLastAttempt ||= marked.length > 0;
       this.#failing = false;
       if (length !== this.#savedLength) this.#tellElsewhere();
       this.#savedLength = length;

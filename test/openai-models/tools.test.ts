@@ -386,7 +386,7 @@ describe("tools of a model", { timeout: 300_000 }, () => {
     });
   }
 
-  test("before the first tool runs, it is stored that the reply is not begun again", async () => {
+  test("before each tool runs, it is stored that the reply is not begun again", async () => {
     const order: string[] = [];
     const { tool } = orders(() => void order.push("run"));
     const out = createOutput();
@@ -398,7 +398,7 @@ describe("tools of a model", { timeout: 300_000 }, () => {
     })();
     const engine = createOpenAIEngine({ baseUrl: "http://127.0.0.1:1/v1", transport, tools: [tool] });
     await engine.reply(turn({ twin: twin({ tools: ["orders"] }) }), output);
-    assert.deepEqual(order, ["stored", "run", "run"]);
+    assert.deepEqual(order, ["stored", "run", "stored", "run"]);
   });
 
   test("a reply that is over before that runs no tool", async () => {

@@ -406,6 +406,30 @@ describe("a reply whose engine acts", () => {
     await assert.rejects(cutOff.run.beginActing(), /The reply is over/);
   });
 
+  test("may act again within its lease, while the store is away", async () => {
+    await using cutOff = await openCutOff();
+    await cutOff.run.beginActing();
+    cutOff.cutOff();
+    let acts = false;
+    void cutOff.run.beginActing().then(() => {
+      acts = true;
+    });
+    await settle();
+    assert.equal(acts, true);
+    cutOff.reconnect();
+  });
+
+  test("may not act again once its lease has run out, and another process has ended it", async () => {
+    await using cutOff = await openCutOff();
+    await using other = await cutOff.another();
+    await cutOff.run.beginActing();
+    cutOff.cutOff();
+    await cutOff.expire();
+    assert.equal((await other.message(cutOff.messageId)).error?.code, "interrupted");
+    cutOff.reconnect();
+    await assert.rejects(cutOff.run.beginActing(), /The reply is over/);
+  });
+
   test("may not act once it was cancelled, through any process", async () => {
     await using cutOff = await openCutOff();
     await using other = await cutOff.another();
