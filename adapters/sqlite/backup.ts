@@ -10,6 +10,7 @@
  * @module
  */
 
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { type FileHandle, link, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import process from "node:process";
@@ -38,8 +39,8 @@ export interface BackupSource {
   hold(operation: () => Promise<void>): Promise<void>;
 }
 
-/** Bytes of the file that are copied at a time. */
-const partBytes = 1 << 20;
+/** Bytes of the file that are copied at a time. All waits while they are read. */
+const partBytes = 1 << 19;
 
 /** Frames of the log that are read at a time. */
 const framesAtOnce = 256;
@@ -66,8 +67,11 @@ export const closedVersions: Uint8Array = new Uint8Array([1, 1]);
 /** Makes copies of one open file, one at a time. */
 export class Backups {
   readonly #source: BackupSource;
-  /** Stays open until the connection is closed: to close it earlier would release SQLite's locks on the file. */
-  #file: FileHandle | undefined;
+  /**
+   * A descriptor that stays open until the connection is closed: to close it earlier would release SQLite's locks on the
+   * file. It is used synchronously: for each other call, Deno duplicates a descriptor and closes the duplicate.
+   */
+  #file: number | undefined;
   #running: Promise<void> | undefined;
   #isClosing = false;
 
@@ -99,7 +103,7 @@ export class Backups {
 
   /** Called after the connection was closed. */
   async close(): Promise<void> {
-    await this.#file?.close();
+    if (this.#file !== undefined) closeSync(this.#file);
   }
 
   async #copy(target: string, report: (progress: BackupProgress) => void): Promise<void> {
@@ -112,7 +116,7 @@ export class Backups {
     });
     try {
       const real = await realpath(path);
-      this.#file ??= await open(real, "r");
+      this.#file ??= openSync(real, "r");
       const log = await open(`${real}-wal`, "r");
       connection.exec("PRAGMA wal_autocheckpoint = 0");
       try {
@@ -135,7 +139,7 @@ export class Backups {
 
   async #copyParts(
     copy: FileHandle,
-    file: FileHandle,
+    file: number,
     log: FileHandle,
     report: (progress: BackupProgress) => void,
   ): Promise<void> {
@@ -159,12 +163,12 @@ export class Backups {
     };
 
     connection.all("PRAGMA wal_checkpoint(PASSIVE)", []); // as SQLite does now and then: the rest is quick
-    await file.stat(); // others in between
+    await merge.waiting(); // others in between
     checkpoint();
     for (;;) {
       if (this.#isClosing) throw new Error("The server stops.");
-      const { size: total } = await file.stat();
-      const { bytesRead } = await file.read(part, 0, Math.min(partBytes, total - copied), copied);
+      const { size: total } = fstatSync(file);
+      const bytesRead = readSync(file, part, 0, Math.min(partBytes, total - copied), copied);
       if (bytesRead === 0) break;
       await writeAll(copy, part.subarray(0, bytesRead), copied);
       copied += bytesRead;
@@ -173,7 +177,7 @@ export class Backups {
     }
     copied = Number.POSITIVE_INFINITY; // what the log has beyond the file's end belongs to the copy, too
     await catchUp(() => {});
-    await copy.truncate(merge.databaseBytes ?? (await file.stat()).size);
+    await copy.truncate(merge.databaseBytes ?? fstatSync(file).size);
     await writeAll(copy, closedVersions, versionsAt);
   }
 }

@@ -132,11 +132,6 @@ const runtimes: Readonly<Record<string, Runtime>> = {
       "redis/redis.test.ts": "starts Redis and stops its process; a run on Node covers the limiter",
       "servers/slow-readers.test.ts":
         "Deno does not report a stalled reader; docs/runtimes.md says what it costs",
-      "sqlite/sqlite.test.ts":
-        "expects Node's messages and starts processes with its flags; store.test.ts runs here",
-      "sqlite/buckets.test.ts": "starts other processes with Node's flags; limiter.test.ts runs here",
-      "sqlite/disk.test.ts": "starts other processes with Node's flags; store.test.ts runs here",
-      "sqlite/restore.test.ts": "starts other processes with Node's flags; store.test.ts runs here",
     },
   },
   bun: {

@@ -10,7 +10,6 @@ import { connect } from "../../adapters/sqlite/connection.ts";
 import { openSqliteDatabase } from "../../adapters/sqlite/file.ts";
 import { openSqlite } from "../../adapters/sqlite/mod.ts";
 import { begin, newConversation } from "../contracts/store-records.ts";
-import { runtime } from "../support/runtime.ts";
 import { makeFolder, runProcess } from "./fixture.ts";
 
 const folder = await makeFolder();
@@ -120,9 +119,7 @@ describe("a backup", () => {
     await assert.rejects(stat(`${first}.partial`));
   });
 
-  test("the lock on the file stays: another process still cannot open it", {
-    skip: runtime === "deno" && "starts another process with Node's flags",
-  }, async () => {
+  test("the lock on the file stays: another process still cannot open it", async () => {
     const path = folder.newPath();
     const { backup, close } = await openSqlite(path);
     await backup(folder.newPath());

@@ -20,6 +20,7 @@ import type { Store } from "../../core/store/store.ts";
 import { conversation } from "../contracts/store-records.ts";
 import { limitedTime } from "../support/child-process.ts";
 import { makeScratch } from "../support/folder.ts";
+import { runtime } from "../support/runtime.ts";
 
 /** One of Alice's conversations. */
 export const firstConversation: ConversationRecord = conversation("alice", { id: "conv_1" });
@@ -111,7 +112,8 @@ export function commandLine(path: string, code: string): [program: string, param
       }
     };
     ${code}`;
-  return [process.execPath, ["--import", "tsx", "--input-type=module", "--eval", script]];
+  const flags = runtime === "deno" ? ["eval"] : ["--import", "tsx", "--input-type=module", "--eval"];
+  return [process.execPath, [...flags, script]];
 }
 
 /** Starts such a process. */
