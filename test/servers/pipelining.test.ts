@@ -9,7 +9,8 @@ import { test } from "node:test";
 import { setImmediate as turnEnd } from "node:timers/promises";
 import { openChat } from "../support/chat.ts";
 import { settle } from "../support/clock.ts";
-import { overSocket } from "../support/harness.ts";
+import { createGate } from "../support/gate.ts";
+import { openFixture, overSocket } from "../support/harness.ts";
 import { post, talk } from "../support/raw-socket.ts";
 import { countDestroyed, hosted, openReader, stopTimers } from "./hosted.ts";
 
@@ -146,4 +147,24 @@ test("a request pipelined after one that had to wait waits for that, too", {
   last.write("At last.");
   last.finish();
   assert.equal((await read).split("HTTP/1.1 200 OK").length, 4);
+});
+
+test("CONNECT behind a request that was refused before its body's end ends nothing but its connection", async () => {
+  const [asked, refused] = [createGate(), createGate()];
+  const authenticate = async () => {
+    asked.open();
+    await refused.opened;
+    return null;
+  };
+  await using fixture = await openFixture(overSocket, { authenticate });
+  const begun = "POST /api/v1/conversations HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const answer = await talk(fixture.url, async (socket) => {
+    socket.write(begun);
+    await asked.opened;
+    await turnEnd(); // the rest arrives in the turn in which the server has ended its half
+    socket.write(`0\r\n\r\n${health}CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n`);
+    refused.open();
+  });
+  assert.match(answer, /^HTTP\/1\.1 401 /);
+  assert.equal((await fetch(`${fixture.url}/healthz`)).status, 200);
 });

@@ -82,11 +82,14 @@ export class Connection {
     this.endWith(() => this.#socket.destroySoon());
   }
 
-  /** Calls `end` once the requests so far are answered. No further one will be read. The first call counts. */
+  /**
+   * Calls `end` once the requests so far are answered. No further one will be read. The first call counts; and none where our half
+   * has ended, behind which Node keeps a response for each request that it has read since.
+   */
   endWith(end: () => void): void {
     if (this.#end) return;
     this.#end = end;
-    if (!this.#current) end();
+    if (!this.#current && this.#socket.writable) end();
   }
 
   /** What has arrived is no HTTP. If it was to be a body, breaks off its request; otherwise, calls `refuse` as the end. */
