@@ -9,6 +9,7 @@ import { writeSync } from "node:fs";
 import { basename, relative, sep } from "node:path";
 import process from "node:process";
 import { Writable } from "node:stream";
+import { codeOf } from "../adapters/system.ts";
 import type { Log, LogLevel } from "../core/base/log.ts";
 import packageInfo from "../package.json" with { type: "json" };
 
@@ -77,13 +78,27 @@ function writeOnDeno(text: string): void {
   } catch {} // there is no other place to say so
 }
 
+/**
+ * Whether an exception is that of undici before 8, and of `fetch` on Node 20, for a server that closes its connection while the
+ * answer is being read: in an event of the socket, where nobody can catch it. Only that answer is lost, and ends with its time.
+ */
+function isEndWhilePaused(error: unknown): boolean {
+  // The parser asserts there that it is not paused, in words that are not in a bundle.
+  const [, where = ""] = /\n\s+at (\S+)/.exec((error instanceof Error && error.stack) || "") ?? [];
+  return codeOf(error) === "ERR_ASSERTION" && where.endsWith(".finish");
+}
+
 /** Logs uncaught errors and exits, because they leave the process in an unknown state. */
 export function exitOnStrayErrors(log: Log): void {
   const leave = (message: string) => (error: unknown) => {
     log("error", message, { error });
     process.exit(1);
   };
-  process.on("uncaughtException", leave("an exception was not caught"));
+  const leaveUncaught = leave("an exception was not caught");
+  process.on("uncaughtException", (error) => {
+    if (!isEndWhilePaused(error)) return leaveUncaught(error);
+    log("warn", "a server closed a connection while its answer was being read", { error });
+  });
   process.on("unhandledRejection", leave("a rejection was not handled"));
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPair } from "node:crypto";
 import { createServer } from "node:http";
+import { createServer as createConnections } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { promisify } from "node:util";
@@ -52,6 +53,29 @@ async function ask(server: ServerProcess, credential = token): Promise<string> {
   const reply = await call(await converse(server, key, "talker"), "POST", key, { content: "Hello?" });
   return (await dataOf<{ content: string }>(reply)).content;
 }
+
+test("a model's server that closes its connection while it is read ends no process", async (t) => {
+  const listener = createConnections((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      socket.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+      socket.write(": thinking\n".repeat(20_000));
+      setTimeout(() => socket.resetAndDestroy());
+    });
+  });
+  const baseUrl = `http://127.0.0.1:${await listen(listener)}/v1`;
+  t.after(() => listener.close());
+  const server = await start(t, { MODEL_BASE_URL: baseUrl, MODEL_NAME: "m", MAX_REPLY_MS: "2000" });
+  const key = await createKey(server, token);
+  for (let time = 0; time < 3; time++) {
+    const asked = Array.from({ length: 10 }, async () => {
+      const reply = await call(await converse(server, key, "talker"), "POST", key, { content: "Hello?" });
+      assert.ok([502, 504].includes(reply.status), String(reply.status));
+    });
+    await Promise.all(asked);
+  }
+  assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
+});
 
 describe("the model's address is asked once at the start", () => {
   test("a server that lacks the model is warned of, with address and model, and the start goes on", async (t) => {
