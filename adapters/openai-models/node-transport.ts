@@ -65,6 +65,8 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #decompressor: Duplex | undefined;
   readonly #isTurnOver = createTurns();
   #early = 0;
+  /** Not where the response ends with its connection: for an end in a pause, undici before 8 throws where nobody can catch it. */
+  #canPause = true;
   #closed = false;
 
   constructor(listener: ModelListener) {
@@ -93,6 +95,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
         controller.abort(new Error("The server sends early responses without end."));
       return;
     }
+    this.#canPause = !endsWithConnection(headers);
     this.#decompressor = decompressorFor(toText(headers["content-encoding"]), this.#listener);
     this.#decompressor?.on("drain", () => controller.resume());
     this.#listener.begin(status, { get: (name) => toText(headers[name.toLowerCase()]) });
@@ -102,7 +105,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, bytes: Uint8Array): void {
     if (this.#decompressor) this.#decompressor.write(bytes);
     else this.#listener.read(bytes);
-    if (!this.#isTurnOver(bytes) && !this.#decompressor?.writableNeedDrain) return;
+    if (!(this.#canPause && this.#isTurnOver(bytes)) && !this.#decompressor?.writableNeedDrain) return;
     controller.pause();
     setImmediate(() => {
       if (!this.#decompressor?.writableNeedDrain) controller.resume();
@@ -127,6 +130,12 @@ function decompressorFor(encoding: string | null, listener: ModelListener): Dupl
     .on("data", (bytes: Uint8Array) => listener.read(bytes))
     .on("end", () => listener.end())
     .on("error", (error) => listener.fail(error));
+}
+
+/** Whether a response ends with its connection (RFC 9112, sections 6.3 and 9.6). */
+function endsWithConnection(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
+  const isFramed = (headers["content-length"] ?? headers["transfer-encoding"]) !== undefined;
+  return !isFramed || /\bclose\b/i.test(toText(headers.connection) ?? "");
 }
 
 function toText(value: string | string[] | undefined): string | null {

@@ -268,3 +268,27 @@ describe("attempts and time limits of the OpenAI engine", { timeout: 300_000 }, 
     assert.equal(getEventListeners(out.output.signal, "abort").length, 0);
   });
 });
+
+test("many connections that break while long answers are read fail their replies alone", {
+  skip: transports.undici === undefined && "it is about undici, which Node alone uses",
+}, async (t) => {
+  const { server, engine } = await start(t, transports.undici ?? fetchTransport);
+  const long = model.delta("a").repeat(6_000);
+  const answers = 30;
+  server.script(
+    ...Array.from(
+      { length: answers },
+      (): Script => (response) => {
+        response.setHeader("Connection", "close");
+        model.begin(response).write(long);
+        setImmediate(() => response.socket?.resetAndDestroy());
+      },
+    ),
+  );
+  for (let asked = 0; asked < answers; asked += 10)
+    await Promise.all(
+      Array.from({ length: 10 }, () =>
+        assertModelError(engine.reply(turn(), createOutput().output), /broke during/),
+      ),
+    );
+});
