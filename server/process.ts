@@ -79,8 +79,9 @@ function writeOnDeno(text: string): void {
 }
 
 /**
- * Whether an exception is that of undici before 8, and of `fetch` on Node 20, for a server that closes its connection while the
- * answer is being read: in an event of the socket, where nobody can catch it. Only that answer is lost, and ends with its time.
+ * Whether an exception is that of undici before 8, which `fetch` goes over where a proxy is named, for a server that closes its
+ * connection while the answer is being read: in an event of the socket, where nobody can catch it. Only that answer is lost, and
+ * ends with its time.
  */
 function isEndWhilePaused(error: unknown): boolean {
   // The parser asserts there that it is not paused, in words that are not in a bundle.
@@ -181,10 +182,12 @@ export function stopOnSignals(log: Log, stop: () => Promise<boolean>): void {
 }
 
 /**
- * Lets `fetch` use the proxies that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` name. Deno and Bun do that by themselves.
+ * Lets `fetch` use the proxies that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` name. Deno and Bun do that by themselves. Where
+ * there is none, `fetch` stays Node's own, which {@link isEndWhilePaused} does not befall.
  */
 export async function useProxies(): Promise<void> {
-  if (runtime !== "node") return;
+  const { HTTP_PROXY, HTTPS_PROXY, http_proxy, https_proxy } = process.env;
+  if (runtime !== "node" || !(HTTP_PROXY || HTTPS_PROXY || http_proxy || https_proxy)) return;
   const { EnvHttpProxyAgent, setGlobalDispatcher } = await import("undici");
   setGlobalDispatcher(new EnvHttpProxyAgent({ proxyTunnel: false })); // only https needs a tunnel
 }

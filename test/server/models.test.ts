@@ -54,29 +54,6 @@ async function ask(server: ServerProcess, credential = token): Promise<string> {
   return (await dataOf<{ content: string }>(reply)).content;
 }
 
-test("a model's server that closes its connection while it is read ends no process", async (t) => {
-  const listener = createConnections((socket) => {
-    socket.on("error", () => {});
-    socket.once("data", () => {
-      socket.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
-      socket.write(": thinking\n".repeat(20_000));
-      setTimeout(() => socket.resetAndDestroy());
-    });
-  });
-  const baseUrl = `http://127.0.0.1:${await listen(listener)}/v1`;
-  t.after(() => listener.close());
-  const server = await start(t, { MODEL_BASE_URL: baseUrl, MODEL_NAME: "m", MAX_REPLY_MS: "2000" });
-  const key = await createKey(server, token);
-  for (let time = 0; time < 3; time++) {
-    const asked = Array.from({ length: 10 }, async () => {
-      const reply = await call(await converse(server, key, "talker"), "POST", key, { content: "Hello?" });
-      assert.ok([502, 504].includes(reply.status), String(reply.status));
-    });
-    await Promise.all(asked);
-  }
-  assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
-});
-
 describe("the model's address is asked once at the start", () => {
   test("a server that lacks the model is warned of, with address and model, and the start goes on", async (t) => {
     const model = await startModel(t);
@@ -117,6 +94,24 @@ describe("the model's address is asked once at the start", () => {
 });
 
 describe("proxies that the environment names", () => {
+  test("have no process end where a server closes its connection while its answer is read", {
+    timeout: 60_000,
+  }, async (t) => {
+    const listener = createConnections((socket) => {
+      socket.on("error", () => {});
+      const reset = () => socket.resetAndDestroy();
+      socket.once("data", () => socket.write(`HTTP/1.1 200 OK\r\n\r\n${" ".repeat(300_000)}`, reset));
+    });
+    const baseUrl = `http://127.0.0.1:${await listen(listener)}/v1`;
+    t.after(() => listener.close());
+    const proxies = { HTTP_PROXY: "http://127.0.0.1:1", NO_PROXY: "127.0.0.1" };
+    const server = await start(t, { MODEL_BASE_URL: baseUrl, MODEL_NAME: "m", ...proxies }); // asks for its models
+    const closed = server.logged("a server closed a connection while its answer was being read");
+    // Seldom, all is read before the end: then it is no list of models.
+    await Promise.race([closed, server.logged("replies of a model may fail")]);
+    assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
+  });
+
   test("are used for http addresses, without a tunnel", async (t) => {
     const model = await startModel(t);
     const proxy = await startProxy(t, model);
