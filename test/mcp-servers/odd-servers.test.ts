@@ -244,9 +244,13 @@ describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
     });
     const leave = new AbortController();
     const { setTimeout } = globalThis;
-    t.mock.method(globalThis, "setTimeout", (...args: Parameters<typeof setTimeout>) => {
+    // Not by a mock, which Deno's property is none for.
+    globalThis.setTimeout = ((...args: Parameters<typeof setTimeout>) => {
       pauses.push(args[1]);
       return setTimeout(...args);
+    }) as typeof setTimeout;
+    t.after(() => {
+      globalThis.setTimeout = setTimeout;
     });
     const called = call("s/find", { signal: leave.signal });
     await until("the longer pause has begun", 5_000, () => resumed === 1 && pauses.includes(2_147_483_647));
