@@ -81,7 +81,8 @@ export function createBoundedFetch(leftOut: (count: number) => void): Fetch {
       return await bounded(response, asked, { signal, finished });
     } finally {
       if (isAnswer) answering--;
-      if (!isOpen) finished(lastEventId); // the package asks again a few times
+      // The package asks again a few times, unless the request was cancelled meanwhile.
+      if (!isOpen) finished(signal.aborted ? undefined : lastEventId);
     }
   };
 

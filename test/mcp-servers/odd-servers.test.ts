@@ -263,35 +263,38 @@ describe("MCP servers that are odd, or hostile", { timeout: 300_000 }, () => {
     );
   });
 
-  test("a call that is cancelled is not asked for again, where its stream was cut", async (t) => {
-    let calls = 0;
-    const resumed: string[] = [];
-    const { call } = await start(t, (message, response, request) => {
-      if (request.method === "GET") {
-        const [name = "", number] = String(request.headers["last-event-id"]).split("-");
-        resumed.push(name);
-        if (name === "first" || Number(number) < 5) return cutAt(response, `${name}-${Number(number) + 1}`);
-        response.writeHead(200, { "content-type": "text/event-stream" });
-        response.end(
-          `id: 9\ndata: ${JSON.stringify({ jsonrpc: "2.0", id: answering, result: said("It is sent.") })}\n\n`,
-        );
-        return true;
-      }
-      if (message.method !== "tools/call") return false;
-      answering = message.id;
-      return cutAt(response, `${["first", "second"][calls++]}-1`);
+  for (const when of ["where its stream was cut", "where the rest of its stream does not come"])
+    test(`a call that is cancelled is not asked for again, ${when}`, async (t) => {
+      const isHeld = when.includes("rest");
+      let calls = 0;
+      const resumed: string[] = [];
+      const { call } = await start(t, (message, response, request) => {
+        if (request.method === "GET") {
+          const [name = "", number] = String(request.headers["last-event-id"]).split("-");
+          resumed.push(name);
+          if (name === "first" && isHeld) return true; // without an answer
+          if (name === "first" || Number(number) < 5) return cutAt(response, `${name}-${Number(number) + 1}`);
+          response.writeHead(200, { "content-type": "text/event-stream" });
+          response.end(
+            `id: 9\ndata: ${JSON.stringify({ jsonrpc: "2.0", id: answering, result: said("It is sent.") })}\n\n`,
+          );
+          return true;
+        }
+        if (message.method !== "tools/call") return false;
+        answering = message.id;
+        return cutAt(response, `${["first", "second"][calls++]}-1`);
+      });
+      let answering: unknown;
+      const leave = new AbortController();
+      const cancelled = call("s/find", { signal: leave.signal });
+      await until("the stream was asked for again", 5_000, () => resumed.length > (isHeld ? 0 : 1));
+      leave.abort();
+      await assert.rejects(cancelled);
+      const before = resumed.length;
+      assert.equal(await call(), "It is sent."); // after some more pauses
+      const later = resumed.slice(before).filter((name) => name === "first");
+      assert.ok(later.length <= 1, `${later.length} times`);
     });
-    let answering: unknown;
-    const leave = new AbortController();
-    const cancelled = call("s/find", { signal: leave.signal });
-    await until("the stream was asked for again", 5_000, () => resumed.length > 1);
-    leave.abort();
-    await assert.rejects(cancelled);
-    const before = resumed.length;
-    assert.equal(await call(), "It is sent."); // after some more pauses
-    const later = resumed.slice(before).filter((name) => name === "first");
-    assert.ok(later.length <= 1, `${later.length} times`);
-  });
 
   test("a call that is cancelled keeps no connection, where its stream was cut", async (t) => {
     let [isOpen, isClosed] = [false, false];
