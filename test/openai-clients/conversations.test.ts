@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createMemoryStore } from "../../core/store/mod.ts";
 import type { IdempotencyClaim } from "../../core/store/records.ts";
+import type { Store } from "../../core/store/store.ts";
 import type { ConversationResource, MessageResource } from "../../core/wire/schemas.ts";
 import { readConversation } from "../support/event-reader.ts";
 import { dataOf, inProcess, jsonRequest } from "../support/harness.ts";
@@ -351,6 +352,17 @@ test("a client token's stream ends where the conversation's first response has a
   }
 });
 
+/** A store that deletes a conversation once something else was done. */
+function deletingAfter(meanwhile: () => unknown): Store {
+  const store = createMemoryStore();
+  const { deleteConversation } = store;
+  store.deleteConversation = async (...given) => {
+    await meanwhile();
+    return deleteConversation(...given);
+  };
+  return store;
+}
+
 describe("a response", { timeout: 300_000 }, () => {
   test("lists what it was asked", async () => {
     await using api = await openOpenAI(inProcess);
@@ -387,17 +399,8 @@ describe("a response", { timeout: 300_000 }, () => {
   });
 
   test("stays where something is said behind it while it is deleted", async () => {
-    const store = createMemoryStore();
     let meanwhile: () => unknown = () => {};
-    await using api = await openOpenAI(inProcess, {
-      store: {
-        ...store,
-        async deleteConversation(...given) {
-          await meanwhile();
-          return store.deleteConversation(...given);
-        },
-      },
-    });
+    await using api = await openOpenAI(inProcess, { store: deletingAfter(() => meanwhile()) });
     const first = await read<ResponseBody>(respond(api));
     await api.fixture.clock.advance(1);
     meanwhile = () => read(respond(api, { previous_response_id: first.id }));
@@ -406,17 +409,8 @@ describe("a response", { timeout: 300_000 }, () => {
   });
 
   test("that ran stays where it has ended, and something is said behind it, while it is deleted", async () => {
-    const store = createMemoryStore();
     let meanwhile: () => unknown = () => {};
-    await using api = await openOpenAI(inProcess, {
-      store: {
-        ...store,
-        async deleteConversation(...given) {
-          await meanwhile();
-          return store.deleteConversation(...given);
-        },
-      },
-    });
+    await using api = await openOpenAI(inProcess, { store: deletingAfter(() => meanwhile()) });
     const first = await read<ResponseBody>(respond(api, { model: "ada", background: true }));
     const run = await api.engine.next();
     meanwhile = async () => {
